@@ -1,0 +1,124 @@
+"""The seam between platforms and the application: what comes in, what goes out, and who carries it.
+
+Invariant: values here round-trip through JSON, so that an accepted message survives the process. Nothing here
+knows a platform; an adapter is two translations and a thin handler.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conversation:
+    """Where a message was said: a channel, a thread or a one-to-one chat.
+
+    Attributes:
+        platform: ``discord``, ``slack`` or ``console``.
+        key: identifies the conversation and is all its adapter needs to answer there, for example
+            ``discord:123`` or ``slack:T1:C1:1700000001.000100``.
+        audience: who hears it: ``dm``, ``guild:<id>``, ``team:<id>`` or ``channel:<id>``.
+        community: the server or team that a private channel belongs to, as ``guild:<id>`` or ``team:<id>``;
+            None elsewhere.
+    """
+
+    platform: str
+    key: str
+    audience: str
+    community: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncomingMessage:
+    """A message for the bot, as an adapter hands it over.
+
+    Attributes:
+        id: the platform's id of the message, unique within the conversation.
+        person: ``discord:<user id>``, ``slack:<team id>:<user id>`` or ``console:<name>``.
+        author_name: the name others see.
+        text: what was said, the mention of the bot removed.
+        sent_at: when, aware, in UTC.
+    """
+
+    id: str
+    conversation: Conversation
+    person: str
+    author_name: str
+    text: str
+    sent_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutgoingMessage:
+    """An answer.
+
+    Attributes:
+        conversation: where it goes.
+        text: Markdown; the adapter splits it and turns it into what its platform shows.
+        in_reply_to: the platform's id of the message it answers.
+        delivery_key: the same for every attempt to deliver this answer, and for no other.
+    """
+
+    conversation: Conversation
+    text: str
+    in_reply_to: str
+    delivery_key: str
+
+
+class DeliveryFailed(Exception):
+    """The platform did not take a message; trying again later may help. The text is for the log."""
+
+
+class DeliveryRefused(Exception):
+    """The platform will never take this message (forbidden, channel gone). The text is for the log."""
+
+
+class ChannelAdapter(Protocol):
+    """One platform. Errors of its SDK leave it only as DeliveryFailed or DeliveryRefused."""
+
+    @property
+    def platform(self) -> str:
+        """``discord``, ``slack`` or ``console``."""
+        ...
+
+    async def send(self, message: OutgoingMessage) -> None:
+        """Deliver a whole answer, in order, split where the platform needs it."""
+        ...
+
+    async def was_delivered(self, message: OutgoingMessage) -> bool:
+        """Whether an earlier attempt, cut off by a crash, already reached the platform.
+
+        Looks the platform up; when that is impossible, True, since a doubled answer cannot be taken back.
+        """
+        ...
+
+    def typing(self, conversation: Conversation) -> AbstractAsyncContextManager[None]:
+        """Show that an answer is being written, for as long as the context is open. Never raises."""
+        ...
+
+
+OnMessage = Callable[[IncomingMessage], Awaitable[bool]]
+"""Stores the message durably and returns; True if it was new. The turn itself goes on in the background."""
+
+
+def incoming_to_json(message: IncomingMessage) -> str:
+    """The message as JSON, as kept in the inbox."""
+    return json.dumps({**asdict(message), "sent_at": message.sent_at.isoformat()}, ensure_ascii=False)
+
+
+def incoming_from_json(text: str) -> IncomingMessage:
+    """The inverse of ``incoming_to_json``."""
+    value = json.loads(text)
+    return IncomingMessage(
+        id=value["id"],
+        conversation=Conversation(**value["conversation"]),
+        person=value["person"],
+        author_name=value["author_name"],
+        text=value["text"],
+        sent_at=datetime.fromisoformat(value["sent_at"]),
+    )

@@ -1,0 +1,175 @@
+"""The database: engine, pragmas, migrations at start, and ``transaction()``.
+
+Invariants: every write happens inside ``transaction()``, which takes SQLite's write lock at once (BEGIN IMMEDIATE),
+so that two processes never fail on upgrading a read to a write; nothing waits for a model while one is open.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event, make_url
+from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from memory.errors import DatabaseTooNew, DatabaseUnavailable
+
+_BUSY_TIMEOUT_MS = 30_000
+_READERS = 4
+
+
+class Transaction:
+    """One open write transaction. Obtained from ``Database.transaction()``.
+
+    Attributes:
+        connection: where the statements go.
+    """
+
+    def __init__(self, connection: AsyncConnection) -> None:
+        self.connection = connection
+        self._after_commit: list[Callable[[], None]] = []
+
+    def after_commit(self, callback: Callable[[], None]) -> None:
+        """Call back once the transaction is committed; never if it is rolled back."""
+        self._after_commit.append(callback)
+
+    def committed(self) -> None:
+        """Run the callbacks. Called by ``Database`` alone."""
+        for callback in self._after_commit:
+            callback()
+
+
+class Database:
+    """An open database, migrated to the newest schema. Made by ``open_database``."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._writing = asyncio.Lock()  # SQLite has one writer; waiting here is fair and does not poll
+
+    @property
+    def path(self) -> Path | None:
+        """The database file; None where the database is a server."""
+        name = self.engine.url.database
+        return Path(name) if self.engine.dialect.name == "sqlite" and name else None
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[AsyncConnection]:
+        """A connection for reading."""
+        try:
+            async with self.engine.connect() as connection:
+                yield connection
+        except OperationalError as error:
+            raise unavailable(error) from error
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """A write transaction: committed at the end, rolled back on any error."""
+        async with self._writing:
+            try:
+                async with self.engine.connect() as connection:
+                    await connection.execution_options(keepsake_writes=True)
+                    async with connection.begin():
+                        transaction = Transaction(connection)
+                        yield transaction
+            except OperationalError as error:
+                raise unavailable(error) from error
+        transaction.committed()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.engine.dispose()
+
+
+async def open_database(url: str) -> Database:
+    """Open the database and bring it to the newest schema.
+
+    Args:
+        url: a SQLAlchemy address, ``sqlite+aiosqlite:///path`` (``sqlite:///path`` is taken too).
+
+    Raises:
+        DatabaseUnavailable: it cannot be opened or written.
+        DatabaseTooNew: it was written by a newer version.
+    """
+    address = make_url(url)
+    if address.drivername == "sqlite":
+        address = address.set(drivername="sqlite+aiosqlite")
+    if address.drivername != "sqlite+aiosqlite":
+        raise DatabaseUnavailable(
+            f"{address.drivername} databases are not supported. Write sqlite:///path/to/file.db."
+        )
+    if address.database:
+        try:
+            await asyncio.to_thread(Path(address.database).parent.mkdir, parents=True, exist_ok=True)
+        except OSError as error:
+            raise DatabaseUnavailable(
+                f"The folder of the database {address.database} cannot be made: {error.strerror}. "
+                "Choose another place with DATA_DIR or DATABASE_URL."
+            ) from error
+    engine = create_async_engine(address, pool_size=_READERS, max_overflow=_READERS)
+    event.listen(engine.sync_engine, "connect", _on_connect)
+    event.listen(engine.sync_engine, "begin", _on_begin)
+    database = Database(engine)
+    try:
+        async with database.transaction() as transaction:
+            await transaction.connection.run_sync(_migrate)
+    except DBAPIError as error:
+        await engine.dispose()
+        raise unavailable(error) from error
+    except BaseException:
+        await engine.dispose()
+        raise
+    return database
+
+
+def unavailable(error: DBAPIError) -> DatabaseUnavailable:
+    """The plain sentence for a database error."""
+    cause = str(error.orig)
+    return DatabaseUnavailable(
+        f"The database cannot be used: {cause}. Check that its file and folder exist, can be written and "
+        "have room, and that no other program holds it (DATA_DIR, DATABASE_URL)."
+    )
+
+
+def _on_connect(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # we say BEGIN ourselves: see _on_begin
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout = {_BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        "synchronous = NORMAL",
+        "secure_delete = ON",
+        "foreign_keys = ON",
+        "temp_store = MEMORY",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _on_begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("keepsake_writes", False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _migrate(connection: Connection) -> None:
+    from alembic import command
+    from alembic.config import Config
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", "memory:migrations")
+    config.attributes["connection"] = connection
+    current = MigrationContext.configure(connection).get_current_revision()
+    script = ScriptDirectory.from_config(config)
+    if current is not None and current not in {step.revision for step in script.walk_revisions()}:
+        raise DatabaseTooNew(
+            f"The database has schema {current}, which this version does not know. "
+            "Install the version that wrote it, or a newer one."
+        )
+    if current != script.get_current_head():
+        command.upgrade(config, "head")

@@ -1,0 +1,1 @@
+"""Alembic migrations, append-only: a step that has been released is never edited."""

@@ -1,0 +1,7 @@
+"""Runs the migrations on the connection that ``memory/database.py`` hands over, inside its transaction."""
+
+from alembic import context
+
+connection = context.config.attributes["connection"]
+context.configure(connection=connection, transactional_ddl=False)
+context.run_migrations()

@@ -1,0 +1,58 @@
+"""Every number that governs memory, with its default and its reason, as one value passed in.
+
+Invariant: no other module of this package holds a limit of its own; ``bot/config.py`` maps each to a setting.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+
+class Sharing(StrEnum):
+    """How far memory is shared between a person's audiences."""
+
+    AUDIENCE = "audience"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryParameters:
+    """The numbers of the memory system.
+
+    Attributes:
+        agent_name: the name the bot answers to.
+        sharing: ``audience`` keeps what was said in private out of wider audiences; ``person`` does not.
+        context_window_tokens: the budget of one request, in tokens, the answer's own room included.
+        max_output_tokens: room kept for the answer, in tokens.
+        eviction_threshold: share of the window above which the oldest messages leave it.
+        eviction_target: share of the window that an eviction goes down to, so that the prefix then stays put.
+        max_conversation_history: messages kept in the window.
+        history_target: messages left after an eviction by count.
+        core_memory_limit: characters of all core memory blocks together.
+        tool_call_cap: tool calls a turn may make.
+        window_summary_max_words: length of the digest of what left the window.
+        session_idle: silence that ends a session.
+        retrieved_share: share of the room left that retrieved text may take.
+        retrieved_hits: recall and archival hits shown with a message, at most.
+        tool_result_max_tokens: longest tool result shown to the model, in tokens.
+        answer_within: an unanswered message older than this is not answered after a restart.
+    """
+
+    agent_name: str = "Keepsake"
+    sharing: Sharing = Sharing.AUDIENCE
+    context_window_tokens: int = 32_000
+    max_output_tokens: int = 2_048
+    eviction_threshold: float = 0.70
+    eviction_target: float = 0.50
+    max_conversation_history: int = 20
+    history_target: int = 10
+    core_memory_limit: int = 2_000
+    tool_call_cap: int = 6
+    window_summary_max_words: int = 200
+    session_idle: timedelta = timedelta(minutes=30)
+    retrieved_share: float = 1 / 3
+    retrieved_hits: int = 5
+    tool_result_max_tokens: int = 2_000
+    answer_within: timedelta = timedelta(minutes=15)

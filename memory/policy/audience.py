@@ -1,0 +1,49 @@
+"""Who may hear what: the one place that turns an audience into what may be written and read.
+
+Invariant: a reach never contains an audience less public than the one it was made for, except that a
+one-to-one chat, which only the person hears, reads everything of that person.
+"""
+
+from __future__ import annotations
+
+from memory.parameters import Sharing
+from memory.records import Reach, Scope, check_audience, check_person
+
+SHARED_AUDIENCE = "person"
+
+
+def scope_of(person: str, audience: str, sharing: Sharing = Sharing.AUDIENCE) -> Scope:
+    """The scope that a conversation writes to.
+
+    Args:
+        person: who speaks.
+        audience: who hears it.
+        sharing: with ``person`` there is one scope for all of a person's audiences.
+
+    Raises:
+        InvalidInput: the person or the audience is malformed.
+    """
+    check_person(person)
+    check_audience(audience)
+    return Scope(person=person, audience=SHARED_AUDIENCE if sharing is Sharing.PERSON else audience)
+
+
+def reach_of(scope: Scope, community: str | None = None, sharing: Sharing = Sharing.AUDIENCE) -> Reach:
+    """What a conversation in this scope may read.
+
+    Args:
+        scope: the scope it writes to.
+        community: for a private channel, the server or team it belongs to, which all its members can read.
+        sharing: with ``person`` everything of the person may be read anywhere.
+    """
+    if sharing is Sharing.PERSON or scope.audience in ("dm", SHARED_AUDIENCE):
+        return Reach(person=scope.person, audiences=None)
+    audiences = {scope.audience}
+    if scope.audience.startswith("channel:") and community is not None:
+        audiences.add(check_audience(community))
+    return Reach(person=scope.person, audiences=frozenset(audiences))
+
+
+def reach_of_person(person: str) -> Reach:
+    """Everything of one person, for that person's own view, export and the operator's tools."""
+    return Reach(person=check_person(person), audiences=None)

@@ -1,0 +1,150 @@
+"""The seams: a Protocol only where a vendor, a process or non-determinism sits.
+
+Invariant: everything else in this package is concrete. The real SQLite in a temporary file is as fast as a fake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.messages import ModelRequest, ModelResponse
+from memory.records import EntryScore, Reach, SearchEntry, Source
+
+Vectors = NDArray[np.float32]
+OnText = Callable[[str], Awaitable[None]]
+
+
+class Clock(Protocol):
+    """Where the time comes from. Nothing else reads the wall clock."""
+
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        ...
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """The present moment, aware, in UTC."""
+        return datetime.now(UTC)
+
+
+class TokenCounter(Protocol):
+    """Estimates tokens. ``calibrate`` learns from what the service really counted."""
+
+    def count(self, text: str) -> int:
+        """The estimated tokens of ``text``, calibration not applied. Never below 1 for a non-empty text."""
+        ...
+
+    def calibrated(self, tokens: int) -> int:
+        """An estimate (a sum of ``count``s) corrected by what was learned, rounded up."""
+        ...
+
+    def calibrate(self, *, estimated: int, actual: int) -> None:
+        """Take in one observation: the sum of counts of a request, and the input tokens the service counted."""
+        ...
+
+
+class ChatModel(Protocol):
+    """The only door to a model.
+
+    ``complete`` raises ``memory.errors.ModelError`` subclasses and nothing else, and keeps its own deadline.
+    """
+
+    @property
+    def name(self) -> str:
+        """The model's name, for logs and reports."""
+        ...
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
+        """One answer.
+
+        Args:
+            request: what to answer.
+            on_text: awaited with each piece of text as it arrives, where the model streams.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections. Safe to call twice."""
+        ...
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. Vectors of two embedders are never compared."""
+
+    @property
+    def name(self) -> str:
+        """The name stored beside every vector it makes."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape (len(texts), dimensions), float32, each of length 1.
+
+        Work of any size leaves the event loop. Raises EmbedderError when the embedder cannot be run.
+        """
+        ...
+
+
+class VectorIndex(Protocol):
+    """An in-memory index over the vectors of one scope and source. May be thrown away at any time."""
+
+    def add(self, ids: Sequence[int], vectors: Vectors) -> None:
+        """Add vectors of shape (len(ids), dimensions); an id already there is replaced."""
+        ...
+
+    def remove(self, ids: Sequence[int]) -> None:
+        """Remove ids; unknown ones are ignored."""
+        ...
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[int, float]]:
+        """The ``limit`` nearest ids with their cosine similarity, best first.
+
+        ``vector`` has shape (dimensions,).
+        """
+        ...
+
+    def __len__(self) -> int: ...
+
+    @property
+    def size_bytes(self) -> int:
+        """Roughly the memory it takes, in bytes."""
+        ...
+
+
+class TextIndex(Protocol):
+    """Full text over search entries, inside the database, in the caller's transaction."""
+
+    async def add(self, connection: AsyncConnection, entries: Sequence[SearchEntry]) -> None:
+        """Index entries."""
+        ...
+
+    async def remove(self, connection: AsyncConnection, entry_ids: Sequence[int]) -> None:
+        """Remove entries; unknown ones are ignored."""
+        ...
+
+    async def search(
+        self,
+        connection: AsyncConnection,
+        reach: Reach,
+        source: Source,
+        query: str,
+        limit: int,
+    ) -> list[EntryScore]:
+        """The best entries within reach for a query of any content, best first; scores are above 0.
+
+        A query without a single searchable word finds nothing and raises nothing.
+        """
+        ...

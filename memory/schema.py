@@ -1,0 +1,199 @@
+"""The tables, once, as SQLAlchemy Core, for SQLite now and Postgres later.
+
+Invariant: every table that holds people's data has a primary key that leads with the scope (person, audience),
+and stands in ``PERSONAL_TABLES``. Times are UTC milliseconds since 1970 in a BIGINT.
+
+The full-text table is not here: it belongs to its index (``memory/indexes``), created by the same migrations.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Dialect,
+    Float,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware datetime, kept as UTC milliseconds since 1970. Naive datetimes are refused."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        """Datetime to milliseconds."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a naive datetime cannot be stored")
+        return (value - _UNIX_EPOCH) // _MILLISECOND
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        """Milliseconds to datetime."""
+        return None if value is None else _UNIX_EPOCH + value * _MILLISECOND
+
+
+metadata = MetaData()
+
+
+def _scope() -> tuple[Column[Any], Column[Any]]:
+    return (
+        Column("person", String(128), primary_key=True),
+        Column("audience", String(80), primary_key=True),
+    )
+
+
+def _personal(name: str, *columns: Any) -> Table:
+    return Table(name, metadata, *_scope(), *columns, info={"personal": True})
+
+
+sessions = _personal(
+    "sessions",
+    Column("id", BigInteger, primary_key=True),
+    Column("conversation", String(200), nullable=False),
+    Column("community", String(80)),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("last_activity_at", UtcDateTime, nullable=False),
+    Column("ended_at", UtcDateTime),
+    Column("window_summary", Text, nullable=False, default=""),
+)
+Index("sessions_open", sessions.c.person, sessions.c.audience, sessions.c.conversation, sessions.c.ended_at)
+Index("sessions_idle", sessions.c.ended_at, sessions.c.last_activity_at)
+
+messages = _personal(
+    "messages",
+    Column("id", BigInteger, primary_key=True),
+    Column("conversation", String(200), nullable=False),
+    Column("session_id", BigInteger, nullable=False),
+    Column("exchange_id", BigInteger, nullable=False),
+    Column("role", String(16), nullable=False),
+    Column("author", String(200), nullable=False),
+    Column("parts", Text, nullable=False),
+    Column("sent_at", UtcDateTime, nullable=False),
+    Column("tokens", Integer, nullable=False),
+    Column("platform_id", String(200)),
+    Column("evicted_at", UtcDateTime),
+    Column("eviction_reason", String(32)),
+    Column("folded", Boolean, nullable=False, default=False),
+)
+Index(
+    "messages_window",
+    messages.c.person,
+    messages.c.audience,
+    messages.c.conversation,
+    messages.c.evicted_at,
+    messages.c.id,
+)
+Index("messages_by_date", messages.c.person, messages.c.audience, messages.c.sent_at)
+Index(
+    "messages_unfolded",
+    messages.c.person,
+    messages.c.audience,
+    messages.c.conversation,
+    messages.c.folded,
+    messages.c.evicted_at,
+)
+
+memory_blocks = _personal(
+    "memory_blocks",
+    Column("label", String(64), primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+)
+
+block_versions = _personal(
+    "block_versions",
+    Column("label", String(64), primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("actor", String(200), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("source_message", BigInteger),
+    Column("session_id", BigInteger),
+    Column("job", String(200)),
+)
+
+passages = _personal(
+    "passages",
+    Column("id", BigInteger, primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("content_hash", String(64), nullable=False),
+    Column("memory_type", String(64), nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("last_accessed_at", UtcDateTime, nullable=False),
+    Column("access_count", Integer, nullable=False, default=0),
+    Column("metadata", JSON, nullable=False),
+    Column("source_message", BigInteger),
+    Column("forgotten_at", UtcDateTime),
+)
+Index("passages_by_hash", passages.c.person, passages.c.audience, passages.c.content_hash)
+
+archival_stats = _personal(
+    "archival_stats",
+    Column("hits", Integer, nullable=False, default=0),
+    Column("misses", Integer, nullable=False, default=0),
+)
+
+search_entries = _personal(
+    "search_entries",
+    Column("source", String(32), primary_key=True),
+    Column("record_id", BigInteger, primary_key=True),
+    Column("chunk", Integer, primary_key=True, default=0),
+    Column("id", BigInteger, nullable=False, unique=True),
+    Column("text", Text, nullable=False),
+    Column("embedder", String(120)),  # null until the vector is there
+    Column("vector", LargeBinary),  # float16, little endian, unit length
+)
+Index("search_entries_by_embedder", search_entries.c.embedder)
+
+index_generations = _personal(
+    "index_generations",
+    Column("source", String(32), primary_key=True),
+    Column("generation", BigInteger, nullable=False),
+)
+
+inbox = _personal(
+    "inbox",
+    Column("conversation", String(200), primary_key=True),
+    Column("platform_id", String(200), primary_key=True),
+    Column("id", BigInteger, nullable=False),
+    Column("payload", Text, nullable=False),
+    Column("accepted_at", UtcDateTime, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("message_id", BigInteger),
+    Column("reply", Text),
+    UniqueConstraint("person", "conversation", "platform_id", name="inbox_once"),
+)
+Index("inbox_pending", inbox.c.state, inbox.c.id)
+
+token_calibration = Table(
+    "token_calibration",
+    metadata,
+    Column("model", String(120), primary_key=True),
+    Column("ratio", Float, nullable=False),
+    Column("samples", Integer, nullable=False),
+)
+
+PERSONAL_TABLES: tuple[Table, ...] = tuple(table for table in metadata.sorted_tables if table.info.get("personal"))

@@ -1,0 +1,40 @@
+"""Fixtures that many tests share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from memory.database import Database, open_database
+from memory.ids import IdSource
+from memory.records import Scope
+from tests.fakes import FakeClock
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def ids(clock: FakeClock) -> IdSource:
+    return IdSource(clock)
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    database = await open_database(f"sqlite:///{tmp_path}/keepsake.db")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+def ann() -> Scope:
+    return Scope(person="console:ann", audience="dm")

@@ -1,0 +1,131 @@
+"""Hand-written stand-ins for the seams: clock, token counter, model, embedder and channel."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from bot.chat import Conversation, OutgoingMessage
+from memory.messages import ModelRequest, ModelResponse, Part, StopReason, TextPart, ToolCall, Usage
+from memory.ports import OnText, Vectors
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+class FakeClock:
+    """A clock that moves only when told to."""
+
+    def __init__(self, start: datetime = START) -> None:
+        self.time = start
+
+    def now(self) -> datetime:
+        return self.time
+
+    def advance(self, **span: float) -> None:
+        """Move forward by a timedelta given in its own keywords, for example ``minutes=30``."""
+        self.time += timedelta(**span)
+
+
+class WordTokenCounter:
+    """One token per word; not calibrated."""
+
+    def count(self, text: str) -> int:
+        return len(text.split())
+
+    def calibrated(self, tokens: int) -> int:
+        return tokens
+
+    def calibrate(self, *, estimated: int, actual: int) -> None:
+        pass
+
+
+class HashEmbedder:
+    """Vectors from hashed words, in constant time: texts that share words are alike."""
+
+    name = "hash-64"
+    dimensions = 64
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                digest = hashlib.blake2b(word.strip(".,:;!?()").encode(errors="replace"), digest_size=4).digest()
+                vectors[row, int.from_bytes(digest, "big") % self.dimensions] += 1.0
+            norm = float(np.linalg.norm(vectors[row]))
+            if norm == 0.0:
+                vectors[row, 0] = norm = 1.0
+            vectors[row] /= norm
+        return vectors
+
+
+Answer = str | ToolCall | Sequence[Part] | ModelResponse | Exception
+Script = Answer | Callable[[ModelRequest], Answer | Awaitable[Answer]]
+
+
+class ScriptedModel:
+    """Answers with what it was given, in order, then with ``default``; keeps every request."""
+
+    name = "scripted"
+
+    def __init__(self, *answers: Script, default: Script = "ok") -> None:
+        self.answers: list[Script] = list(answers)
+        self.default = default
+        self.requests: list[ModelRequest] = []
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
+        self.requests.append(request)
+        answer: object = self.answers.pop(0) if self.answers else self.default
+        if callable(answer):
+            answer = answer(request)
+        if isinstance(answer, Awaitable):
+            answer = await answer
+        if isinstance(answer, Exception):
+            raise answer
+        if isinstance(answer, ModelResponse):
+            return answer
+        if isinstance(answer, str):
+            answer = (TextPart(text=answer),)
+        parts = (answer,) if isinstance(answer, ToolCall) else tuple(answer)  # type: ignore[arg-type]  # a Script
+        calls = any(isinstance(part, ToolCall) for part in parts)
+        if on_text is not None:
+            for part in parts:
+                if isinstance(part, TextPart):
+                    await on_text(part.text)
+        stop = StopReason.TOOL_USE if calls else StopReason.END_TURN
+        return ModelResponse(
+            parts=parts, stop_reason=stop, model=self.name, usage=Usage(input_tokens=100, output_tokens=10)
+        )
+
+    async def close(self) -> None:
+        pass
+
+
+class RecordingChannel:
+    """A channel adapter that keeps what it was given."""
+
+    def __init__(self, platform: str = "console") -> None:
+        self.platform = platform
+        self.sent: list[OutgoingMessage] = []
+        self.failures: list[Exception] = []
+        self.typing_in: list[str] = []
+
+    async def send(self, message: OutgoingMessage) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.sent.append(message)
+
+    async def was_delivered(self, message: OutgoingMessage) -> bool:
+        return any(sent.delivery_key == message.delivery_key for sent in self.sent)
+
+    @asynccontextmanager
+    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+        self.typing_in.append(conversation.key)
+        yield
+
+    @property
+    def texts(self) -> list[str]:
+        return [message.text for message in self.sent]
