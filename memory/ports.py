@@ -47,6 +47,11 @@ class TokenCounter(Protocol):
         """An estimate (a sum of ``count``s) corrected by what was learned, rounded up."""
         ...
 
+    @property
+    def calibration(self) -> tuple[float, int]:
+        """The ratio applied now and the number of observations behind it, to be kept over a restart."""
+        ...
+
     def calibrate(self, *, estimated: int, actual: int) -> None:
         """Take in one observation: the sum of counts of a request, and the input tokens the service counted."""
         ...

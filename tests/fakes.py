@@ -39,6 +39,10 @@ class WordTokenCounter:
     def calibrated(self, tokens: int) -> int:
         return tokens
 
+    @property
+    def calibration(self) -> tuple[float, int]:
+        return 1.0, 0
+
     def calibrate(self, *, estimated: int, actual: int) -> None:
         pass
 

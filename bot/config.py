@@ -1,0 +1,231 @@
+"""Settings: read once from the environment and ``.env``, checked as a whole, and passed on as values.
+
+Invariant: every problem is reported at once, each with the variable's name, what is wrong and an example; a
+secret never stands in a report or a log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic_core import ErrorDetails
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from memory.errors import MemorySystemError
+from memory.parameters import MemoryParameters, Sharing
+
+_DEFAULTS = MemoryParameters()
+
+
+class ConfigurationError(MemorySystemError):
+    """The settings cannot be used. ``problems`` holds one line for each mistake."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("The settings cannot be used:\n" + "\n".join(f"  {problem}" for problem in problems))
+        self.problems = problems
+
+
+def _setting(default: Any, description: str, example: str, **constraints: Any) -> Any:
+    return Field(default, description=description, examples=[example], **constraints)
+
+
+Share = Annotated[float, Field(gt=0, lt=1)]
+
+
+class Settings(BaseSettings):
+    """Every setting. Its environment variable is the field's name in capitals."""
+
+    model_config = SettingsConfigDict(
+        env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
+    )
+
+    # who the bot is, and the models it thinks with
+    agent_name: str = _setting(
+        _DEFAULTS.agent_name, "The name the bot answers to.", "Keepsake", min_length=1, max_length=64
+    )
+    anthropic_api_key: SecretStr | None = _setting(
+        None, "Key for Claude. Without one the bot answers by rule.", "sk-ant-..."
+    )
+    anthropic_base_url: str | None = _setting(
+        None, "Another address for the Claude API, for a proxy.", "https://claude.example.com", pattern="^https?://"
+    )
+    chat_model: str = _setting("claude-sonnet-5-5", "The model that answers.", "claude-sonnet-5-5", min_length=1)
+    memory_model: str = _setting(
+        "claude-haiku-5-5", "The smaller model that looks after memory.", "claude-haiku-5-5", min_length=1
+    )
+    model_deadline_seconds: float = _setting(60.0, "Longest wait for one answer of a model.", "60", gt=0, le=600)
+
+    # platforms
+    discord_token: SecretStr | None = _setting(None, "Bot token of the Discord application.", "MTIz...")
+    discord_api_url: str | None = _setting(
+        None, "Another address for Discord's API, for a proxy.", "https://host/api/v10", pattern="^https?://"
+    )
+    discord_gateway_url: str | None = _setting(
+        None, "Another address for Discord's gateway, for a proxy.", "wss://host/", pattern="^wss?://"
+    )
+    slack_bot_token: SecretStr | None = _setting(None, "Slack bot token.", "xoxb-...")
+    slack_app_token: SecretStr | None = _setting(None, "Slack app-level token, for Socket Mode.", "xapp-...")
+    slack_signing_secret: SecretStr | None = _setting(
+        None, "Slack signing secret, for events over HTTP instead of Socket Mode.", "8f742231b10e..."
+    )
+    slack_api_url: str | None = _setting(
+        None,
+        "Another address for Slack's API, for GovSlack or a proxy.",
+        "https://slack-gov.com/api/",
+        pattern="^https?://",
+    )
+
+    # where memory is kept
+    data_dir: Path = _setting(Path("data"), "Folder for the database and everything else kept.", "data")
+    database_url: str | None = _setting(
+        None, "The database. Without one: keepsake.db in DATA_DIR.", "sqlite:////var/lib/keepsake/keepsake.db"
+    )
+
+    # how memory works
+    memory_sharing: Sharing = _setting(
+        _DEFAULTS.sharing,
+        "audience: what was said in private stays out of wider audiences. person: one memory for all of them.",
+        "audience",
+    )
+    context_window_tokens: int = _setting(
+        _DEFAULTS.context_window_tokens,
+        "Budget of one request to the model, in tokens, its answer included.",
+        "32000",
+        ge=4_000,
+        le=1_000_000,
+    )
+    max_output_tokens: int = _setting(
+        _DEFAULTS.max_output_tokens, "Longest answer, in tokens.", "2048", ge=64, le=64_000
+    )
+    eviction_threshold: Share = _setting(
+        _DEFAULTS.eviction_threshold, "Share of the window above which the oldest messages leave it.", "0.7"
+    )
+    eviction_target: Share = _setting(
+        _DEFAULTS.eviction_target, "Share of the window that an eviction goes down to.", "0.5"
+    )
+    max_conversation_history: int = _setting(
+        _DEFAULTS.max_conversation_history, "Messages kept in the window.", "20", ge=2, le=1_000
+    )
+    core_memory_limit: int = _setting(
+        _DEFAULTS.core_memory_limit, "Characters of core memory.", "2000", ge=200, le=50_000
+    )
+    tool_call_cap: int = _setting(_DEFAULTS.tool_call_cap, "Tool calls one turn may make.", "6", ge=1, le=50)
+    window_summary_max_words: int = _setting(
+        _DEFAULTS.window_summary_max_words, "Words of the digest of what left the window.", "200", ge=20, le=2_000
+    )
+    session_idle_minutes: float = _setting(30.0, "Silence that ends a session, in minutes.", "30", gt=0)
+    idle_sweep_seconds: float = _setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
+
+    # the process
+    log_level: str = _setting(
+        "INFO", "Least severe log line written.", "INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$"
+    )
+    host: str = _setting("127.0.0.1", "Address that the web server listens on.", "0.0.0.0", min_length=1)
+    port: int = _setting(
+        8080,
+        "Port of the web server (health, Slack over HTTP); 0 for any free one.",
+        "8080",
+        ge=0,
+        le=65_535,
+    )
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Settings:
+        problems = [problem for is_wrong, problem in self._conflicts() if is_wrong]
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+    def _conflicts(self) -> list[tuple[bool, str]]:
+        """What cannot stand together: whether it is so, and the sentence for it."""
+        slack_receives = bool(self.slack_app_token or self.slack_signing_secret)
+        return [
+            (
+                self.eviction_target >= self.eviction_threshold,
+                f"EVICTION_TARGET: {self.eviction_target} is not below EVICTION_THRESHOLD "
+                f"({self.eviction_threshold}). Example: EVICTION_TARGET=0.5",
+            ),
+            (
+                self.max_output_tokens * 2 > self.context_window_tokens,
+                f"MAX_OUTPUT_TOKENS: {self.max_output_tokens} is more than half of CONTEXT_WINDOW_TOKENS "
+                f"({self.context_window_tokens}). Example: MAX_OUTPUT_TOKENS=2048",
+            ),
+            (
+                slack_receives and not self.slack_bot_token,
+                "SLACK_BOT_TOKEN: it is missing beside the other Slack settings. Example: SLACK_BOT_TOKEN=xoxb-...",
+            ),
+            (
+                bool(self.slack_bot_token) and not slack_receives,
+                "SLACK_BOT_TOKEN: it needs SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP) beside it. "
+                "Example: SLACK_APP_TOKEN=xapp-...",
+            ),
+        ]
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments first, then the environment, then ``.env``."""
+        return init_settings, env_settings, dotenv_settings
+
+    @property
+    def database_address(self) -> str:
+        """The database's address, with the default in DATA_DIR filled in."""
+        return self.database_url or f"sqlite:///{self.data_dir.expanduser() / 'keepsake.db'}"
+
+    @property
+    def memory_parameters(self) -> MemoryParameters:
+        """The numbers of the memory system."""
+        return MemoryParameters(
+            agent_name=self.agent_name,
+            sharing=self.memory_sharing,
+            context_window_tokens=self.context_window_tokens,
+            max_output_tokens=self.max_output_tokens,
+            eviction_threshold=self.eviction_threshold,
+            eviction_target=self.eviction_target,
+            max_conversation_history=self.max_conversation_history,
+            history_target=min(_DEFAULTS.history_target, max(1, self.max_conversation_history // 2)),
+            core_memory_limit=self.core_memory_limit,
+            tool_call_cap=self.tool_call_cap,
+            window_summary_max_words=self.window_summary_max_words,
+            session_idle=timedelta(minutes=self.session_idle_minutes),
+        )
+
+
+def load_settings(overrides: Mapping[str, Any] | None = None, *, env_file: Path | None = Path(".env")) -> Settings:
+    """Read and check the settings.
+
+    Args:
+        overrides: values that win over the environment, by field name; None values are left out.
+        env_file: the file read beside the environment; None for none.
+
+    Raises:
+        ConfigurationError: with every problem at once.
+    """
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    try:
+        return Settings(_env_file=env_file, **given)
+    except ValidationError as error:
+        raise ConfigurationError(
+            [line for detail in error.errors() for line in _problem(detail).splitlines()]
+        ) from None
+
+
+def _problem(detail: ErrorDetails) -> str:
+    if not detail["loc"]:
+        return detail["msg"].removeprefix("Value error, ")
+    name = str(detail["loc"][0])
+    field = Settings.model_fields.get(name.lower())
+    example = f" Example: {name.upper()}={field.examples[0]}" if field and field.examples else ""
+    secret = field is not None and "SecretStr" in str(field.annotation)
+    got = "" if secret or detail["type"] == "missing" else f" (got {str(detail['input'])[:80]!r})"
+    return f"{name.upper()}: {detail['msg'].rstrip('.')}{got}.{example}"

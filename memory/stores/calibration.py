@@ -1,0 +1,33 @@
+"""How the token estimate of each model compares with what its service counted. Holds nothing about people."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete, insert, select
+
+from memory.database import Database, Transaction
+from memory.schema import token_calibration
+
+
+class CalibrationStore:
+    """One row per model.
+
+    Args:
+        database: where the rows are.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self, model: str) -> tuple[float, int] | None:
+        """The ratio of counted to estimated tokens and the number of observations, or None."""
+        query = select(token_calibration.c.ratio, token_calibration.c.samples).where(
+            token_calibration.c.model == model
+        )
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        return None if row is None else (row.ratio, row.samples)
+
+    async def save(self, tx: Transaction, *, model: str, ratio: float, samples: int) -> None:
+        """Replace the row of a model."""
+        await tx.connection.execute(delete(token_calibration).where(token_calibration.c.model == model))
+        await tx.connection.execute(insert(token_calibration).values(model=model, ratio=ratio, samples=samples))
