@@ -1,0 +1,213 @@
+"""Full text over search entries, in the FTS5 table ``search_text(owner, body)`` of the same database.
+
+The owner of an entry is an indexed token, so that a search walks the rows of one person alone however many others
+there are. Text is folded to NFKC. Scripts written without spaces are indexed character by character and asked for
+in pairs, so that words of one and two characters are found.
+
+Invariant: a search returns entries within its reach only, twice over: by the owner's token, and by the scope of the
+row of ``search_entries`` that it must join. No query text, whatever it holds, raises or widens the reach.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
+
+from sqlalchemy import BigInteger, Float, select, text
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
+from memory.schema import search_entries
+
+_MAX_QUERY_CHARACTERS = 4_000
+_MAX_QUERY_TERMS = 32
+_MAX_WORD_CHARACTERS = 100
+_MAX_SCORED = 10_000  # BM25 takes about a microsecond a row
+_SCRUB_PAGES = 64
+
+# Thai, Lao, Burmese, Khmer; CJK radicals, kana, bopomofo, jamo, ideographs, hangul.
+_UNSPACED = re.compile(
+    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+_CONTRACTION = re.compile(r"(?<=\w)['’](?:s|m|d|t|ll|re|ve)\b", re.IGNORECASE)
+
+_STOP_WORDS_TEXT = """
+    a about after again all also am an and any are aren as at be because been before being but by can cannot could
+    couldn did didn do does doesn doing don down for from further had hadn has hasn have haven having he her here
+    hers herself him himself his how i if in into is isn it its itself just let me more most my myself no nor not of
+    off on once only or other our ours ourselves out over own please same she should shouldn so some such tell than
+    that the their theirs them themselves then there these they this those through to too under until up us very
+    was wasn we were weren what when where which while who whom whose why will with won would wouldn you your yours
+    yourself yourselves
+"""
+_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
+
+_COUNT = text(
+    "SELECT term.value AS term, (SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text "
+    "MATCH 'owner : (' || :owners || ') AND body : ' || term.value LIMIT :most)) AS entries "
+    "FROM json_each(:terms) AS term ORDER BY entries"
+)
+_FIND = text(
+    "SELECT id, badness FROM (SELECT rowid AS id, bm25(search_text, 0.0, 1.0) AS badness FROM search_text "
+    "WHERE search_text MATCH :match ORDER BY rowid DESC LIMIT :scored) ORDER BY badness LIMIT :limit"
+).columns(id=BigInteger, badness=Float)
+
+
+class SqliteTextIndex:
+    """Full text over search entries on SQLite's FTS5, ranked by BM25 over the entry's text."""
+
+    async def add(self, connection: AsyncConnection, entries: Sequence[SearchEntry]) -> None:
+        """Index entries; one already there is replaced."""
+        if entries:
+            await connection.execute(
+                text("INSERT OR REPLACE INTO search_text (rowid, owner, body) VALUES (:id, :owner, :body)"),
+                [{"id": entry.id, "owner": _owner(entry), "body": _body(entry.text)} for entry in entries],
+            )
+
+    async def remove(self, connection: AsyncConnection, entry_ids: Sequence[int]) -> None:
+        """Remove entries; unknown ones are ignored."""
+        if entry_ids:
+            await connection.execute(
+                text("DELETE FROM search_text WHERE rowid = :id"), [{"id": entry_id} for entry_id in entry_ids]
+            )
+
+    async def search(
+        self,
+        connection: AsyncConnection,
+        reach: Reach,
+        source: Source,
+        query: str,
+        limit: int,
+    ) -> list[EntryScore]:
+        """The best entries within reach for a query of any content, best first; scores are above 0.
+
+        A query without a single searchable word finds nothing and raises nothing. English words without content
+        ("what", "the") are not searched for.
+        """
+        owners = " OR ".join(_owners(reach, source))
+        terms = _terms(query)
+        if not owners or not terms or limit < 1:
+            return []
+        found = _FIND.subquery("found")
+        entry = search_entries.c
+        statement = (
+            select(entry.id, entry.person, entry.audience, entry.record_id, found.c.badness)
+            .join(found, entry.id == found.c.id)
+            .where(entry.person == reach.person, entry.source == source.value)
+            .order_by(found.c.badness, entry.id.desc())
+        )
+        if reach.audiences is not None:
+            statement = statement.where(entry.audience.in_(sorted(reach.audiences)))
+        counted = await connection.execute(
+            _COUNT, {"owners": owners, "terms": json.dumps(terms), "most": _MAX_SCORED + 1}
+        )
+        match = _match(owners, [(row.term, row.entries) for row in counted])
+        rows = await connection.execute(statement, {"match": match, "scored": _MAX_SCORED, "limit": limit})
+        return [
+            EntryScore(
+                entry_id=row.id,
+                scope=Scope(person=row.person, audience=row.audience),
+                source=source,
+                record_id=row.record_id,
+                text_score=-row.badness,
+            )
+            for row in rows
+        ]
+
+    async def begin_scrub(self, connection: AsyncConnection) -> None:
+        """Begin to remove the words of removed entries from the file; then ``scrub_step`` until it is done.
+
+        FTS5 keeps them in its older segments until these are merged.
+        """
+        await self._merge(connection, -_SCRUB_PAGES)
+
+    async def scrub_step(self, connection: AsyncConnection) -> bool:
+        """Do one bounded piece of that work, in a transaction of its own so that other writers get their turn.
+
+        Returns:
+            whether more is left to do.
+        """
+        return await self._merge(connection, _SCRUB_PAGES)
+
+    async def _merge(self, connection: AsyncConnection, pages: int) -> bool:
+        changes = text("SELECT total_changes()")
+        before = (await connection.execute(changes)).scalar_one()
+        await connection.execute(
+            text("INSERT INTO search_text (search_text, rank) VALUES ('merge', :pages)"), {"pages": pages}
+        )
+        # FTS5's own documentation: a difference below 2 means that the merge found nothing to do.
+        return bool((await connection.execute(changes)).scalar_one() - before >= 2)
+
+
+def _token(*parts: str) -> str:
+    # The last character is a digit, so that the Porter stemmer leaves the token alone.
+    return "o" + hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest() + "0"
+
+
+def _owner(entry: SearchEntry) -> str:
+    person, audience, source = entry.scope.person, entry.scope.audience, entry.source.value
+    return f"{_token(source, person)} {_token(source, person, audience)}"
+
+
+def _owners(reach: Reach, source: Source) -> list[str]:
+    if reach.audiences is None:
+        return [_token(source.value, reach.person)]
+    return [_token(source.value, reach.person, audience) for audience in sorted(reach.audiences)]
+
+
+def _match(owners: str, counted: Sequence[tuple[str, int]]) -> str:
+    """The FTS5 query for terms with the number of entries that hold them, the rarest first.
+
+    Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995);
+    they add to the score of those that have a rarer one.
+    """
+    totals = accumulate(entries for _, entries in counted)
+    rare = sum(total <= _MAX_SCORED for total in totals) or len(counted)
+    terms = [term for term, _ in counted]
+    match = f"owner : ({owners}) AND body : ({' OR '.join(terms[:rare])})"
+    if rare < len(terms):
+        # The first half always holds, and weighs nothing.
+        match += f" AND (owner : ({owners}) OR body : ({' OR '.join(terms[rare:])}))"
+    return match
+
+
+def _folded(raw: str) -> str:
+    return unicodedata.normalize("NFKC", raw.encode(errors="replace").decode()).replace("\0", " ")
+
+
+def _body(raw: str) -> str:
+    return _UNSPACED.sub(r" \g<0> ", _folded(raw))
+
+
+def _terms(query: str) -> list[str]:
+    """The query as FTS5 strings, each once, in the query's order."""
+    folded = _CONTRACTION.sub(" ", _folded(query[:_MAX_QUERY_CHARACTERS]))
+    terms: dict[str, str] = {}
+    for word in _words(folded):
+        for term in _pairs(word) if _UNSPACED.match(word) else [word]:
+            terms.setdefault(term.lower(), f'"{term}"')
+    return list(terms.values())[:_MAX_QUERY_TERMS]
+
+
+def _words(folded: str) -> list[str]:
+    """Runs of letters, digits and their marks, a run of an unspaced script apart; stop words left out."""
+    spelled = "".join(character if unicodedata.category(character)[0] in "LNM" else " " for character in folded)
+    runs = re.sub(f"({_UNSPACED.pattern}+)", r" \1 ", spelled).split()
+    return [
+        run
+        for run in runs
+        if run.lower() not in _STOP_WORDS and (_UNSPACED.match(run) or len(run) <= _MAX_WORD_CHARACTERS)
+    ]
+
+
+def _pairs(run: str) -> list[str]:
+    """Each two neighbours of a run of characters as a phrase; a lone character as itself."""
+    letters = [character for character in run if character.isalnum()]  # FTS5 takes vowel signs for separators
+    if len(letters) < 2:
+        return letters
+    return [f"{first} {second}" for first, second in pairwise(letters)]
