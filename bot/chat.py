@@ -78,6 +78,10 @@ class DeliveryRefused(Exception):
     """The platform will never take this message (forbidden, channel gone). The text is for the log."""
 
 
+class AdapterStartFailed(Exception):
+    """The platform refuses us or cannot be reached; the text says what to do."""
+
+
 class ChannelAdapter(Protocol):
     """One platform. Errors of its SDK leave it only as DeliveryFailed or DeliveryRefused."""
 
