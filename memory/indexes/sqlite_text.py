@@ -26,7 +26,7 @@ from memory.schema import search_entries
 _MAX_QUERY_CHARACTERS = 4_000
 _MAX_QUERY_TERMS = 32
 _MAX_WORD_CHARACTERS = 100
-_MAX_SCORED = 10_000  # BM25 takes about a microsecond a row
+_MAX_SCORED = 5_000  # BM25 takes about a microsecond a row
 _SCRUB_PAGES = 64
 
 # Thai, Lao, Burmese, Khmer; CJK radicals, kana, bopomofo, jamo, ideographs, hangul.
