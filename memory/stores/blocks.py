@@ -1,0 +1,286 @@
+"""Core memory: a few short labelled texts of a scope that stand in every prompt, with all their versions.
+
+Invariants: all blocks of a scope together never grow past the limit; every write leaves a version that says who
+made it and why; a refused write writes nothing.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import structlog
+from sqlalchemy import Row, Select, delete, insert, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.database import Database, Transaction
+from memory.errors import CoreMemoryFull, MemoryRefusal, TextNotFound, UnknownBlock
+from memory.ports import TokenCounter
+from memory.records import BLOCK_LABELS, BlockVersion, Change, MemoryBlock, Scope
+from memory.schema import block_versions, memory_blocks
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
+
+_log = structlog.get_logger(__name__)
+
+
+class BlockStore:
+    """The tables of core memory.
+
+    Args:
+        database: where the rows are.
+        counter: counts tokens for the log.
+        limit: characters that all blocks of a scope may have together.
+    """
+
+    name = "blocks"
+
+    def __init__(self, database: Database, counter: TokenCounter, *, limit: int) -> None:
+        self._database = database
+        self._counter = counter
+        self._limit = limit
+
+    async def load(self, scope: Scope) -> tuple[MemoryBlock, ...]:
+        """Every block in the order of ``BLOCK_LABELS``; one never written is empty and has version 0."""
+        async with self._database.read() as connection:
+            return tuple((await _current(connection, scope)).values())
+
+    async def append(
+        self, scope: Scope, tx: Transaction, *, label: str, text: str, change: Change, at: datetime
+    ) -> MemoryBlock:
+        """Add lines at the end of a block. Lines that stand there already are not written again.
+
+        Raises:
+            MemoryRefusal: there is nothing but whitespace in ``text``.
+            UnknownBlock: there is no such block.
+            CoreMemoryFull: it does not fit.
+        """
+        blocks = await _current(tx.connection, scope)
+        block = _block(blocks, label)
+        lines = _tidied(text)
+        if not lines:
+            raise MemoryRefusal("There is no text to append. Say what to remember in one short line.")
+        if f"\n{lines}\n" in f"\n{block.value}\n":
+            return block
+        return await self._write(
+            scope, tx, blocks=blocks, block=block, value=f"{block.value}\n{lines}", change=change, at=at
+        )
+
+    async def replace(
+        self, scope: Scope, tx: Transaction, *, label: str | None, old: str, new: str, change: Change, at: datetime
+    ) -> MemoryBlock:
+        """Replace a text that stands once in a block.
+
+        A replacement that was made already, as the same call run again after a crash would, is not made twice.
+
+        Args:
+            scope: whose block.
+            tx: the open transaction.
+            label: the block, or None for the first that holds ``old``.
+            old: the text that stands there, exactly.
+            new: what to put in its place; empty to delete it.
+            change: who does it and why.
+            at: when.
+
+        Raises:
+            TextNotFound: ``old`` does not stand there.
+            MemoryRefusal: it stands there more than once.
+            UnknownBlock: there is no such block.
+            CoreMemoryFull: it does not fit.
+        """
+        blocks = await _current(tx.connection, scope)
+        candidates = list(blocks.values()) if label is None else [_block(blocks, label)]
+        block = next((block for block in candidates if old.strip() and old in block.value), None)
+        if block is None:
+            where = "core memory" if label is None else f"the {label} block"
+            raise TextNotFound(
+                f"That text does not stand in {where}. Give the old text exactly as it stands there, "
+                "or add a new line with core_memory_append."
+            )
+        made = _tidied(new)
+        if old in made and old not in block.value.replace(made, ""):
+            return block
+        if (times := block.value.count(old)) > 1:
+            raise MemoryRefusal(
+                f"That text stands {times} times in the {block.label} block. Give more of its line."
+            )
+        return await self._write(
+            scope, tx, blocks=blocks, block=block, value=block.value.replace(old, new), change=change, at=at
+        )
+
+    async def rewrite(
+        self, scope: Scope, tx: Transaction, *, label: str, value: str, change: Change, at: datetime
+    ) -> MemoryBlock:
+        """Replace the whole value of a block; the value it has already is not written again.
+
+        Raises:
+            UnknownBlock: there is no such block.
+            CoreMemoryFull: it does not fit.
+        """
+        blocks = await _current(tx.connection, scope)
+        block = _block(blocks, label)
+        if _tidied(value) == block.value:
+            return block
+        return await self._write(scope, tx, blocks=blocks, block=block, value=value, change=change, at=at)
+
+    async def rollback(
+        self, scope: Scope, tx: Transaction, *, label: str, version: int, change: Change, at: datetime
+    ) -> MemoryBlock:
+        """Bring back the value of a version, as a new version, so that it can itself be undone.
+
+        Args:
+            scope: whose block.
+            tx: the open transaction.
+            label: the block.
+            version: the version to bring back; 0 is the empty block before its first write.
+            change: who does it and why.
+            at: when.
+
+        Raises:
+            TextNotFound: there is no such version.
+            UnknownBlock: there is no such block.
+            CoreMemoryFull: it does not fit beside what the other blocks hold now.
+        """
+        blocks = await _current(tx.connection, scope)
+        block = _block(blocks, label)
+        query = _versions(scope, label).where(block_versions.c.version == version)
+        wanted = (await tx.connection.execute(query)).first()
+        if wanted is None and version != 0:
+            raise TextNotFound(
+                f"The {label} block has no version {version}. Its versions are 0 to {block.version}."
+            )
+        return await self._write(
+            scope, tx, blocks=blocks, block=block, value=wanted.value if wanted else "", change=change, at=at
+        )
+
+    async def versions(self, scope: Scope, label: str) -> list[BlockVersion]:
+        """Every version of a block, newest first. Raises UnknownBlock."""
+        _check_label(label)
+        async with self._database.read() as connection:
+            return [_version(row) for row in await connection.execute(_versions(scope, label))]
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every version of every block; the newest of each is the block."""
+        return await rows_of_scope(self._database, block_versions, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every block and version of a scope; rows deleted per table."""
+        return {table.name: await delete_scope(tx, table, scope) for table in (memory_blocks, block_versions)}
+
+    async def _write(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        blocks: dict[str, MemoryBlock],
+        block: MemoryBlock,
+        value: str,
+        change: Change,
+        at: datetime,
+    ) -> MemoryBlock:
+        written = MemoryBlock(
+            label=block.label, value=_tidied(value), version=block.version + 1, updated_at=as_stored(at)
+        )
+        after = {**blocks, block.label: written}
+        self._check_limit(_characters(blocks), _characters(after))
+        owner = {"person": scope.person, "audience": scope.audience, "label": block.label}
+        row = {**owner, "value": written.value, "version": written.version}
+        current = in_scope(memory_blocks, scope) & (memory_blocks.c.label == block.label)
+        await tx.connection.execute(delete(memory_blocks).where(current))
+        await tx.connection.execute(insert(memory_blocks).values(**row, updated_at=at))
+        await tx.connection.execute(
+            insert(block_versions).values(
+                **row,
+                changed_at=at,
+                actor=change.actor,
+                reason=change.reason,
+                source_message=change.source_message,
+                session_id=change.session_id,
+                job=change.job,
+            )
+        )
+        tx.after_commit(lambda: self._log_write(blocks, after, written, change))
+        return written
+
+    def _check_limit(self, before: int, after: int) -> None:
+        # A block that shrinks is written even over the limit, which may have been lowered since.
+        if after > self._limit and after > before:
+            raise CoreMemoryFull(
+                f"Core memory is full: {before:,} of {self._limit:,} characters are used and this write would make "
+                f"it {after:,}. Nothing was written. Move older facts out with archival_insert and delete them "
+                "here, or shorten what is here with core_memory_replace, then try again."
+            )
+
+    def _log_write(
+        self,
+        before: dict[str, MemoryBlock],
+        after: dict[str, MemoryBlock],
+        written: MemoryBlock,
+        change: Change,
+    ) -> None:
+        _log.info(
+            "memory_write",
+            memory="core",
+            label=written.label,
+            version=written.version,
+            source_message=change.source_message,
+            session_id=change.session_id,
+            characters=_characters(after),
+            tokens_before=self._tokens(before),
+            tokens_after=self._tokens(after),
+        )
+
+    def _tokens(self, blocks: dict[str, MemoryBlock]) -> int:
+        return sum(self._counter.count(block.value) for block in blocks.values())
+
+
+def _tidied(text: str) -> str:
+    """Single spaces, no blank lines."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def _characters(blocks: dict[str, MemoryBlock]) -> int:
+    return sum(len(block.value) for block in blocks.values())
+
+
+def _check_label(label: str) -> None:
+    if label not in BLOCK_LABELS:
+        raise UnknownBlock(f"There is no core memory block {label!r}. The blocks are {' and '.join(BLOCK_LABELS)}.")
+
+
+def _block(blocks: dict[str, MemoryBlock], label: str) -> MemoryBlock:
+    _check_label(label)
+    return blocks[label]
+
+
+async def _current(connection: AsyncConnection, scope: Scope) -> dict[str, MemoryBlock]:
+    rows = await connection.execute(select(memory_blocks).where(in_scope(memory_blocks, scope)))
+    written = {
+        row.label: MemoryBlock(label=row.label, value=row.value, version=row.version, updated_at=row.updated_at)
+        for row in rows
+    }
+    return {label: written.get(label, MemoryBlock(label=label, value="", version=0)) for label in BLOCK_LABELS}
+
+
+def _versions(scope: Scope, label: str) -> Select[Any]:
+    return (
+        select(block_versions)
+        .where(in_scope(block_versions, scope), block_versions.c.label == label)
+        .order_by(block_versions.c.version.desc())
+    )
+
+
+def _version(row: Row[Any]) -> BlockVersion:
+    return BlockVersion(
+        label=row.label,
+        version=row.version,
+        value=row.value,
+        changed_at=row.changed_at,
+        change=Change(
+            actor=row.actor,
+            reason=row.reason,
+            source_message=row.source_message,
+            session_id=row.session_id,
+            job=row.job,
+        ),
+    )

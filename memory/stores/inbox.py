@@ -1,0 +1,140 @@
+"""The durable inbox: what was accepted from a platform, and how far its answer has come.
+
+A platform may hand the same message over many times; the key (person, conversation, platform's id) accepts it once.
+After a crash ``pending`` says what is still owed.
+
+Invariant: an item leaves ``pending`` only by being delivered or dropped. Its key stays after its text is pruned, so
+that a message handed over again months later is still known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from memory.database import Database, Transaction
+from memory.ids import IdSource
+from memory.records import InboxItem, InboxState, Scope
+from memory.schema import inbox
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
+
+_DONE = (InboxState.DELIVERED.value, InboxState.DROPPED.value)
+
+
+class InboxStore:
+    """The table of accepted messages.
+
+    Args:
+        database: where the rows are.
+        ids: draws the items' ids.
+    """
+
+    name = "inbox"
+
+    def __init__(self, database: Database, ids: IdSource) -> None:
+        self._database = database
+        self._ids = ids
+
+    async def accept(
+        self, scope: Scope, *, conversation: str, platform_id: str, payload: str, at: datetime
+    ) -> InboxItem | None:
+        """Store an incoming message in a transaction of its own; None where it was accepted before.
+
+        Args:
+            scope: who said it, and who heard it. The same message under another audience is the same message.
+            conversation: where it was said.
+            platform_id: the platform's id of the message.
+            payload: the message as JSON.
+            at: when it came.
+        """
+        item = InboxItem(
+            id=self._ids.next(),
+            scope=scope,
+            conversation=conversation,
+            platform_id=platform_id,
+            payload=payload,
+            accepted_at=as_stored(at),
+            state=InboxState.ACCEPTED,
+        )
+        row = {
+            "person": scope.person,
+            "audience": scope.audience,
+            "conversation": conversation,
+            "platform_id": platform_id,
+            "id": item.id,
+            "payload": payload,
+            "accepted_at": at,
+            "state": item.state.value,
+        }
+        try:
+            async with self._database.transaction() as tx:
+                await tx.connection.execute(insert(inbox).values(row))
+        except IntegrityError:  # its key is there: only the database can tell when two processes ask at once
+            return None
+        return item
+
+    async def begin(self, scope: Scope, tx: Transaction, *, item: InboxItem, message_id: int) -> InboxItem:
+        """Note the id of the message's copy in the recall log; the item as it is now."""
+        return await self._change(scope, tx, replace(item, message_id=message_id))
+
+    async def answer(self, scope: Scope, tx: Transaction, *, item: InboxItem, reply: str) -> InboxItem:
+        """Keep the reply, which is now to be delivered; the item as it is now."""
+        return await self._change(scope, tx, replace(item, state=InboxState.ANSWERED, reply=reply))
+
+    async def mark(self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState) -> InboxItem:
+        """Note how far the reply has come; the item as it is now."""
+        return await self._change(scope, tx, replace(item, state=state))
+
+    async def pending(self) -> list[InboxItem]:
+        """Every item of everybody that is neither delivered nor dropped, oldest first, for the start."""
+        query = select(inbox).where(inbox.c.state.not_in(_DONE)).order_by(inbox.c.id)
+        async with self._database.read() as connection:
+            return [_item(row) for row in await connection.execute(query)]
+
+    async def prune(self, before: datetime) -> int:
+        """Forget the texts of everybody's finished items accepted before then; how many.
+
+        The rows stay, with an empty payload and no reply, so that their keys are known for good.
+        """
+        finished = inbox.c.state.in_(_DONE) & (inbox.c.accepted_at < before) & (inbox.c.payload != "")
+        async with self._database.transaction() as tx:
+            pruned = await tx.connection.execute(update(inbox).where(finished).values(payload="", reply=None))
+        return pruned.rowcount
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every item of a scope."""
+        return await rows_of_scope(self._database, inbox, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every item of a scope, keys included; rows deleted per table."""
+        return {inbox.name: await delete_scope(tx, inbox, scope)}
+
+    async def _change(self, scope: Scope, tx: Transaction, item: InboxItem) -> InboxItem:
+        await tx.connection.execute(
+            update(inbox)
+            .where(
+                in_scope(inbox, scope),
+                inbox.c.conversation == item.conversation,
+                inbox.c.platform_id == item.platform_id,
+            )
+            .values(state=item.state.value, message_id=item.message_id, reply=item.reply)
+        )
+        return item
+
+
+def _item(row: Row[Any]) -> InboxItem:
+    return InboxItem(
+        id=row.id,
+        scope=scope_of_row(row),
+        conversation=row.conversation,
+        platform_id=row.platform_id,
+        payload=row.payload,
+        accepted_at=row.accepted_at,
+        state=InboxState(row.state),
+        message_id=row.message_id,
+        reply=row.reply,
+    )

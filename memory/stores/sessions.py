@@ -1,0 +1,175 @@
+"""Sessions: one sitting of a conversation each, with the digest of what left the window during it.
+
+Invariant: a conversation has at most one open session, and only one caller ever ends it, however many processes
+try.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, insert, select, update
+
+from memory.database import Database, Transaction
+from memory.ids import IdSource
+from memory.records import Scope, Session
+from memory.schema import sessions
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
+
+
+class SessionStore:
+    """The table of sessions.
+
+    Args:
+        database: where the rows are.
+        ids: draws the sessions' ids.
+    """
+
+    name = "sessions"
+
+    def __init__(self, database: Database, ids: IdSource) -> None:
+        self._database = database
+        self._ids = ids
+
+    async def open(self, scope: Scope, conversation: str) -> Session | None:
+        """The conversation's open session, or None."""
+        return await self._first(_open(scope, conversation))
+
+    async def latest(self, scope: Scope, conversation: str) -> Session | None:
+        """The conversation's newest session, open or ended, or None."""
+        mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation)
+        return await self._first(select(sessions).where(mine).order_by(sessions.c.id.desc()).limit(1))
+
+    async def start(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        conversation: str,
+        community: str | None,
+        at: datetime,
+        window_summary: str = "",
+    ) -> Session:
+        """Open a session. Where another process was faster, the session it opened is returned unchanged.
+
+        Args:
+            scope: whose session.
+            tx: the open transaction.
+            conversation: the channel, thread or one-to-one chat.
+            community: the server or team that a private channel belongs to, or None.
+            at: when its first message came.
+            window_summary: what to carry over from the session before it.
+        """
+        already = (await tx.connection.execute(_open(scope, conversation))).first()
+        if already is not None:
+            return _session(already)
+        session = Session(
+            id=self._ids.next(),
+            scope=scope,
+            conversation=conversation,
+            community=community,
+            started_at=as_stored(at),
+            last_activity_at=as_stored(at),
+            window_summary=window_summary,
+        )
+        await tx.connection.execute(
+            insert(sessions).values(
+                person=scope.person,
+                audience=scope.audience,
+                id=session.id,
+                conversation=conversation,
+                community=community,
+                started_at=at,
+                last_activity_at=at,
+                window_summary=window_summary,
+            )
+        )
+        return session
+
+    async def touch(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> None:
+        """Note activity. An earlier moment than the one noted already changes nothing."""
+        await tx.connection.execute(
+            update(sessions)
+            .where(in_scope(sessions, scope), sessions.c.id == session_id, sessions.c.last_activity_at < at)
+            .values(last_activity_at=at)
+        )
+
+    async def claim_end(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> bool:
+        """End a session; True for the one caller whose update ended it, False for every other."""
+        ended = await tx.connection.execute(
+            update(sessions)
+            .where(in_scope(sessions, scope), sessions.c.id == session_id, sessions.c.ended_at.is_(None))
+            .values(ended_at=at)
+        )
+        return ended.rowcount == 1
+
+    async def idle(self, before: datetime, limit: int) -> list[Session]:
+        """Open sessions of everybody without activity since ``before``, the longest idle first, for the sweep."""
+        query = (
+            select(sessions)
+            .where(sessions.c.ended_at.is_(None), sessions.c.last_activity_at < before)
+            .order_by(sessions.c.last_activity_at, sessions.c.id)
+            .limit(limit)
+        )
+        return await self._found(query)
+
+    async def set_window_summary(self, scope: Scope, tx: Transaction, *, session_id: int, text: str) -> None:
+        """Replace the digest of what left the window."""
+        await tx.connection.execute(
+            update(sessions)
+            .where(in_scope(sessions, scope), sessions.c.id == session_id)
+            .values(window_summary=text)
+        )
+
+    async def recent(self, scope: Scope, limit: int) -> list[Session]:
+        """The newest sessions of a scope, open or ended, newest first."""
+        query = select(sessions).where(in_scope(sessions, scope)).order_by(sessions.c.id.desc()).limit(limit)
+        return await self._found(query)
+
+    async def community_of(self, scope: Scope) -> str | None:
+        """The server or team that a private channel was last known to belong to, or None."""
+        query = (
+            select(sessions.c.community)
+            .where(in_scope(sessions, scope), sessions.c.community.is_not(None))
+            .order_by(sessions.c.id.desc())
+            .limit(1)
+        )
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one_or_none()
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every session of a scope."""
+        return await rows_of_scope(self._database, sessions, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every session of a scope; rows deleted per table."""
+        return {sessions.name: await delete_scope(tx, sessions, scope)}
+
+    async def _first(self, query: Select[Any]) -> Session | None:
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        return None if row is None else _session(row)
+
+    async def _found(self, query: Select[Any]) -> list[Session]:
+        async with self._database.read() as connection:
+            return [_session(row) for row in await connection.execute(query)]
+
+
+def _open(scope: Scope, conversation: str) -> Select[Any]:
+    return select(sessions).where(
+        in_scope(sessions, scope), sessions.c.conversation == conversation, sessions.c.ended_at.is_(None)
+    )
+
+
+def _session(row: Row[Any]) -> Session:
+    return Session(
+        id=row.id,
+        scope=scope_of_row(row),
+        conversation=row.conversation,
+        community=row.community,
+        started_at=row.started_at,
+        last_activity_at=row.last_activity_at,
+        ended_at=row.ended_at,
+        window_summary=row.window_summary,
+    )
