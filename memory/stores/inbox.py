@@ -79,15 +79,15 @@ class InboxStore:
 
     async def begin(self, scope: Scope, tx: Transaction, *, item: InboxItem, message_id: int) -> InboxItem:
         """Note the id of the message's copy in the recall log; the item as it is now."""
-        return await self._change(scope, tx, replace(item, message_id=message_id))
+        return await self._change(scope, tx, item, message_id=message_id)
 
     async def answer(self, scope: Scope, tx: Transaction, *, item: InboxItem, reply: str) -> InboxItem:
         """Keep the reply, which is now to be delivered; the item as it is now."""
-        return await self._change(scope, tx, replace(item, state=InboxState.ANSWERED, reply=reply))
+        return await self._change(scope, tx, item, state=InboxState.ANSWERED, reply=reply)
 
     async def mark(self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState) -> InboxItem:
         """Note how far the reply has come; the item as it is now."""
-        return await self._change(scope, tx, replace(item, state=state))
+        return await self._change(scope, tx, item, state=state)
 
     async def pending(self) -> list[InboxItem]:
         """Every item of everybody that is neither delivered nor dropped, oldest first, for the start."""
@@ -113,7 +113,7 @@ class InboxStore:
         """Delete every item of a scope, keys included; rows deleted per table."""
         return {inbox.name: await delete_scope(tx, inbox, scope)}
 
-    async def _change(self, scope: Scope, tx: Transaction, item: InboxItem) -> InboxItem:
+    async def _change(self, scope: Scope, tx: Transaction, item: InboxItem, **changes: Any) -> InboxItem:
         await tx.connection.execute(
             update(inbox)
             .where(
@@ -121,9 +121,9 @@ class InboxStore:
                 inbox.c.conversation == item.conversation,
                 inbox.c.platform_id == item.platform_id,
             )
-            .values(state=item.state.value, message_id=item.message_id, reply=item.reply)
+            .values(changes)  # these columns alone: the caller's item may be older than the row
         )
-        return item
+        return replace(item, **changes)
 
 
 def _item(row: Row[Any]) -> InboxItem:

@@ -99,6 +99,18 @@ async def test_an_item_goes_from_accepted_to_delivered(database: Database, inbox
     assert await accept(inbox, ann) is None
 
 
+async def test_a_mark_made_with_an_older_copy_of_the_item_keeps_the_reply(
+    database: Database, inbox: InboxStore, ann: Scope
+) -> None:
+    item = await accepted(inbox, ann)
+    async with database.transaction() as tx:
+        await inbox.begin(ann, tx, item=item, message_id=7)
+        await inbox.answer(ann, tx, item=item, reply="Hello!")
+        await inbox.mark(ann, tx, item=item, state=InboxState.SENDING)
+    [row] = await inbox.pending()
+    assert (row.state, row.message_id, row.reply) == (InboxState.SENDING, 7, "Hello!")
+
+
 async def test_pending_items_of_everybody_come_oldest_first_without_dropped_ones(
     database: Database, inbox: InboxStore, ann: Scope
 ) -> None:
