@@ -1,0 +1,168 @@
+"""From gathered values to one request that fits the context window.
+
+Invariant: a request is at most as large as the budget, is one the service accepts, holds the newest message,
+and its tools and system blocks up to the first cache breakpoint depend on nothing that changes from turn to turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memory.errors import InvalidInput
+from memory.messages import Message, ModelRequest, SystemBlock, TextPart, ToolSpec
+from memory.parameters import MemoryParameters
+from memory.policy.budget import cut_to_tokens, room_for_turn
+from memory.policy.text import escape_data
+from memory.ports import TokenCounter
+from memory.prompt import sections
+from memory.prompt.fitting import as_json, fit_data, fit_history, fit_turn, message_tokens
+from memory.records import MemoryBlock, SearchHit, StoredMessage
+
+__all__ = ["Gathered", "Prompt", "assemble", "message_tokens"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """Everything a prompt is made of.
+
+    Attributes:
+        agent_name: the name the agent answers to.
+        audience_note: one sentence on who hears the conversation.
+        summary: rolling summary of earlier sessions; may be empty.
+        blocks: core memory.
+        window_summary: digest of what left the window; may be empty.
+        history: the messages in the window, oldest first, without those of this turn.
+        turn: the newest user message, then this turn's own tool calls and results so far.
+        hits: what was found for the newest message, best first.
+        now: the present moment, in the zone it is to be told in.
+        channel_context: the latest messages of others in a shared channel; may be empty.
+        tools: the tools offered, in their fixed order.
+    """
+
+    agent_name: str
+    audience_note: str
+    summary: str
+    blocks: tuple[MemoryBlock, ...]
+    window_summary: str
+    history: tuple[StoredMessage, ...]
+    turn: tuple[Message, ...]
+    hits: tuple[SearchHit, ...]
+    now: datetime
+    channel_context: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A request and what it is made of.
+
+    Attributes:
+        request: ready to be sent.
+        tokens: its size, calibrated.
+        estimated: its size as the counter estimates it; what ``TokenCounter.calibrate`` wants.
+        fixed_tokens: the size of the system prompt and the tools alone, calibrated.
+        report: estimated tokens per section; they sum to ``estimated``.
+        dropped_messages: messages of the history that are not in the request.
+        cut: whether something of the newest turn was shortened.
+    """
+
+    request: ModelRequest
+    tokens: int
+    estimated: int
+    fixed_tokens: int
+    report: Mapping[str, int]
+    dropped_messages: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    name: str
+    render: Callable[[Gathered, MemoryParameters], str]
+
+
+_STABLE = (
+    _Section(name="summary", render=lambda g, _: sections.conversation_summary(g.summary)),
+    _Section(
+        name="instructions", render=lambda g, _: sections.instructions(g.agent_name, g.audience_note, g.tools)
+    ),
+    _Section(name="core", render=lambda g, p: sections.core_memory(g.blocks, g.agent_name, p.core_memory_limit)),
+)
+_CHANGING = (_Section(name="window_summary", render=lambda g, _: sections.window_summary(g.window_summary)),)
+
+
+def assemble(
+    gathered: Gathered,
+    *,
+    parameters: MemoryParameters,
+    counter: TokenCounter,
+    tools_enabled: bool = True,
+    person_hash: str | None = None,
+) -> Prompt:
+    """The request for one model call.
+
+    What is too much leaves in this order: retrieved text, the oldest exchanges, the oldest tool rounds of this
+    turn; then the longest texts of this turn are cut in the middle.
+
+    Args:
+        gathered: what the prompt is made of.
+        parameters: the limits.
+        counter: estimates and calibrates.
+        tools_enabled: False forbids the model to call the tools it is shown.
+        person_hash: an opaque hash of the person, for the model's service.
+
+    Raises:
+        InvalidInput: the newest message holds no text, or the fixed parts alone fill the window.
+    """
+    if not gathered.turn or not gathered.turn[0].text.strip():
+        raise InvalidInput("The message holds no text. Send some words.")
+    system = (*_blocks(_STABLE, gathered, parameters), *_blocks(_CHANGING, gathered, parameters))
+    report = {block.name: counter.count(block.text) for block in system}
+    report["tools"] = sum(_tool_tokens(tool, counter) for tool in gathered.tools)
+    fixed = sum(report.values())
+    room = room_for_turn(fixed, parameters, counter.calibrated)
+
+    channel_room = min(int(room * parameters.retrieved_share), room // 2)
+    channel = cut_to_tokens(escape_data(gathered.channel_context), channel_room, counter.count)
+    frame = counter.count(sections.memory_data(gathered.now, channel, ()))
+
+    result_cap = parameters.tool_result_max_tokens
+    turn, cut = fit_turn(gathered.turn, room - frame, result_cap=result_cap, counter=counter)
+    report["turn"] = sum(message_tokens(message, counter) for message in turn)
+    history = fit_history(gathered.history, room - frame - report["turn"], result_cap=result_cap, counter=counter)
+    report["history"] = sum(stored.tokens for stored in history)
+    left = room - frame - report["turn"] - report["history"]
+    allowed = frame + int(left * parameters.retrieved_share)
+    data = fit_data(gathered.now, channel, gathered.hits, allowed, counter.count)
+    report["memory_data"] = counter.count(data)
+
+    newest = replace(turn[0], parts=(TextPart(text=data), *turn[0].parts))
+    return Prompt(
+        request=ModelRequest(
+            system=system,
+            messages=(*(stored.message for stored in history), newest, *turn[1:]),
+            tools=gathered.tools,
+            tools_enabled=tools_enabled,
+            max_output_tokens=parameters.max_output_tokens,
+            cached_messages=len(history),
+            person_hash=person_hash,
+        ),
+        tokens=counter.calibrated(sum(report.values())),
+        estimated=sum(report.values()),
+        fixed_tokens=counter.calibrated(fixed),
+        report=report,
+        dropped_messages=len(gathered.history) - len(history),
+        cut=cut,
+    )
+
+
+def _tool_tokens(tool: ToolSpec, counter: TokenCounter) -> int:
+    return sum(map(counter.count, (tool.name, tool.description, as_json(tool.input_schema))))
+
+
+def _blocks(table: Sequence[_Section], gathered: Gathered, parameters: MemoryParameters) -> tuple[SystemBlock, ...]:
+    texts = [(section.name, section.render(gathered, parameters)) for section in table]
+    blocks = [SystemBlock(name=name, text=text) for name, text in texts if text]
+    return (*blocks[:-1], *(replace(last, cache_breakpoint=True) for last in blocks[-1:]))

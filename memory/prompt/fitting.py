@@ -1,0 +1,146 @@
+"""Makes each part of a conversation fit the room it is given: history, newest turn, retrieved text.
+
+Sizes and caps are estimated tokens, so that a cut does not move when calibration does.
+
+Invariant: what comes out is escaped, accepted by the service, and no larger than its room.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
+from memory.policy.budget import SHORTEST_CUT, cut_to_tokens, fair_cap, newest_that_fit
+from memory.policy.text import escape_data
+from memory.policy.trimming import exchanges, sound_parts
+from memory.ports import TokenCounter
+from memory.prompt.sections import memory_data
+from memory.records import SearchHit, StoredMessage
+
+Count = Callable[[str], int]
+
+
+def message_tokens(message: Message, counter: TokenCounter) -> int:
+    """The estimated tokens of a message, tool calls and results included."""
+    return sum(counter.count(text) for part in message.parts for text in _texts(part))
+
+
+def _texts(part: Part) -> tuple[str, ...]:
+    match part:
+        case TextPart():
+            return (part.text,)
+        case ToolCall():
+            return (part.name, part.malformed if part.malformed is not None else as_json(part.arguments))
+        case ToolResult():
+            return (part.content,)
+
+
+def as_json(value: Mapping[str, object]) -> str:
+    """Arguments or a schema, as they are counted."""
+    return json.dumps(dict(value), ensure_ascii=False)
+
+
+def fit_history(
+    history: Sequence[StoredMessage], room: int, *, result_cap: int, counter: TokenCounter
+) -> tuple[StoredMessage, ...]:
+    """The newest whole exchanges that fit, as they are shown and with the sizes they then have.
+
+    Args:
+        history: the messages in the window, oldest first.
+        room: for all of it.
+        result_cap: a longer tool result is cut in the middle.
+        counter: counts what is not shown as it was stored.
+    """
+    shown = []
+    for stored, parts in zip(history, sound_parts([stored.message for stored in history]), strict=True):
+        if parts:
+            message = _with_results_cut(_escaped(replace(stored.message, parts=parts)), result_cap, counter.count)
+            known = stored.tokens if message == stored.message else 0
+            shown.append(replace(stored, message=message, tokens=known or message_tokens(message, counter)))
+    whole = exchanges(shown)
+    fitting = newest_that_fit([sum(stored.tokens for stored in exchange) for exchange in whole], room)
+    return tuple(stored for exchange in whole[len(whole) - fitting :] for stored in exchange)
+
+
+def fit_turn(
+    turn: Sequence[Message], room: int, *, result_cap: int, counter: TokenCounter
+) -> tuple[tuple[Message, ...], bool]:
+    """The newest turn, made to fit, and whether anything of it is missing.
+
+    The oldest tool rounds leave only where their calls, which cannot be cut, take too much; then person's words
+    and tool results are cut to one common size.
+
+    Args:
+        turn: the newest user message, with some text, then the calls and results so far.
+        room: for all of it.
+        result_cap: a longer tool result is cut in the middle in any case.
+        counter: estimates.
+    """
+    sound = [replace(message, parts=parts) for message, parts in zip(turn, sound_parts(turn), strict=True) if parts]
+    whole = (user_message(escape_data(turn[0].text).strip()), *map(_escaped, sound[1:]))
+    shown = tuple(_with_results_cut(message, result_cap, counter.count) for message in whole)
+    solid, cuttable = _sizes(shown, counter)
+    while len(shown) > 1 and solid + sum(min(size, SHORTEST_CUT) for size in cuttable) > room:
+        shown = (shown[0], *_without_oldest_round(shown[1:]))
+        solid, cuttable = _sizes(shown, counter)
+    cap = fair_cap(cuttable, room - solid)
+    words = cut_to_tokens(shown[0].text, cap, counter.count)
+    fitted = (user_message(words), *(_with_results_cut(message, cap, counter.count) for message in shown[1:]))
+    return fitted, fitted != whole
+
+
+def _sizes(turn: Sequence[Message], counter: TokenCounter) -> tuple[int, list[int]]:
+    """The size of what cannot be cut, and the sizes of the texts that can: the person's words, tool results."""
+    results = [counter.count(result.content) for message in turn for result in message.tool_results]
+    cuttable = [counter.count(turn[0].text), *results]
+    return sum(message_tokens(message, counter) for message in turn) - sum(cuttable), cuttable
+
+
+def _without_oldest_round(messages: Sequence[Message]) -> Sequence[Message]:
+    starts = (place for place, message in enumerate(messages) if place and message.role is Role.ASSISTANT)
+    return messages[next(starts, len(messages)) :]
+
+
+def fit_data(now: datetime, channel: str, hits: Sequence[SearchHit], room: int, count: Count) -> str:
+    """The data block with as many of the best hits as may be shown, the longest of them cut.
+
+    Args:
+        now: the present moment.
+        channel: what others said; stays whole.
+        hits: best first.
+        room: for the whole block.
+        count: estimates a text.
+    """
+    for shown in range(len(hits), 0, -1):
+        best = hits[:shown]
+        labels = count(memory_data(now, channel, [replace(hit, text="") for hit in best]))
+        cap = max(SHORTEST_CUT, fair_cap([count(hit.text) for hit in best], room - labels))
+        data = memory_data(now, channel, [replace(hit, text=cut_to_tokens(hit.text, cap, count)) for hit in best])
+        if count(data) <= room:
+            return data
+    return memory_data(now, channel, ())
+
+
+def _escaped(message: Message) -> Message:
+    return replace(message, parts=tuple(map(_escaped_part, message.parts)))
+
+
+def _escaped_part(part: Part) -> Part:
+    match part:
+        case TextPart():
+            return replace(part, text=escape_data(part.text))
+        case ToolResult():
+            return replace(part, content=escape_data(part.content))
+        case ToolCall():
+            return part
+
+
+def _with_results_cut(message: Message, cap: int, count: Count) -> Message:
+    parts = tuple(
+        replace(part, content=cut_to_tokens(part.content, cap, count)) if isinstance(part, ToolResult) else part
+        for part in message.parts
+    )
+    return replace(message, parts=parts)

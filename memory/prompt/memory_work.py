@@ -1,0 +1,49 @@
+"""The requests of memory work: what a small model is asked to write for the memory itself.
+
+Invariant: everything said or stored stands in data blocks of the user message; the system prompt is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory.messages import ModelRequest, SystemBlock, user_message
+from memory.policy.text import cut_middle
+from memory.prompt.sections import block, indented, speaker, template
+from memory.records import StoredMessage
+
+
+def window_summary_request(
+    previous: str,
+    evicted: Sequence[StoredMessage],
+    max_words: int,
+    max_output_tokens: int = 1_024,
+    *,
+    max_message_chars: int = 8_000,
+) -> ModelRequest:
+    """Asks for the digest of what left the window, taking in the messages that leave now.
+
+    Args:
+        previous: the digest so far; may be empty.
+        evicted: the messages that leave, oldest first. Only what was said counts: tool calls and results are
+            left out, so that recalled memory is not summarised as if it were news.
+        max_words: length of the new digest, at most.
+        max_output_tokens: length of the answer, at most, in tokens.
+        max_message_chars: a longer message is cut in the middle.
+    """
+    lines = (
+        f"[{stored.sent_at:%Y-%m-%d %H:%M}] {speaker(stored.author)}: "
+        f"{indented(cut_middle(stored.text.strip(), max_message_chars))}"
+        for stored in evicted
+        if stored.text.strip()
+    )
+    material = (
+        block("previous_summary", previous.strip()),
+        block("evicted_messages", "\n".join(lines)),
+        f"<max_words>{max_words}</max_words>",
+    )
+    return ModelRequest(
+        system=(SystemBlock(name="summarize_window", text=template("summarize_window").strip()),),
+        messages=(user_message("\n".join(material)),),
+        max_output_tokens=max_output_tokens,
+    )

@@ -1,0 +1,136 @@
+"""Every piece of a prompt as a pure function from values to text.
+
+Invariant: stored text and what people wrote pass through ``escape_data`` on their way into a block, and a
+section with nothing to say is an empty string.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from importlib import resources
+from string import Template
+
+from memory.messages import ToolSpec
+from memory.policy.text import escape_data
+from memory.records import HUMAN, PERSONA, MemoryBlock, SearchHit, Source, StoredMessage
+
+NOTHING_FOUND = "Nothing found."
+
+UNKNOWN_HUMAN = "(Name and preferences are unknown so far.)"
+
+_LABEL_CHARACTERS = str.maketrans("[],", "() ")
+
+
+@cache
+def template(name: str) -> str:
+    """The text of a prompt template by its file name without ``.md``, read once."""
+    return (resources.files(__package__) / "templates" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def block(tag: str, text: str) -> str:
+    """``text``, escaped, inside one data tag, each on its own line."""
+    return f"<{tag}>\n{escape_data(text)}\n</{tag}>"
+
+
+def conversation_summary(summary: str) -> str:
+    """The rolling summary of earlier sessions; empty where there is none."""
+    return block("conversation_summary", summary) if summary.strip() else ""
+
+
+def window_summary(summary: str) -> str:
+    """The digest of the messages that left the window; empty where there is none."""
+    return block("window_summary", summary) if summary.strip() else ""
+
+
+def instructions(agent_name: str, audience: str, tools: Sequence[ToolSpec]) -> str:
+    """Who the agent is, how its memory works and what it must keep to.
+
+    Args:
+        agent_name: the name it answers to.
+        audience: one sentence on who hears the conversation, as ``policy.audience.audience_note`` gives it.
+        tools: the tools offered; without any, nothing is said of tools.
+    """
+    guide = Template(template("tool_guide")).substitute(tools="\n".join(map(_tool_line, tools))) if tools else ""
+    return (
+        Template(template("instructions"))
+        .substitute(agent_name=agent_name, audience=audience, tool_guide=guide)
+        .strip()
+    )
+
+
+def _tool_line(tool: ToolSpec) -> str:
+    arguments = ", ".join(tool.input_schema.get("properties", {}))
+    purpose = tool.description.strip().partition("\n")[0]
+    return f"- {tool.name}({arguments}): {purpose}"
+
+
+def core_memory(blocks: Sequence[MemoryBlock], agent_name: str, limit: int) -> str:
+    """Core memory, with a placeholder where a block is empty, and how full it is.
+
+    Args:
+        blocks: the core memory blocks.
+        agent_name: whom an empty persona names.
+        limit: characters that all blocks may hold together.
+    """
+    values = {stored.label: stored.value for stored in blocks}
+    persona = block(PERSONA, values.get(PERSONA, "").strip() or f"I am {agent_name}.")
+    human = block(HUMAN, values.get(HUMAN, "").strip() or UNKNOWN_HUMAN)
+    used = sum(map(len, values.values()))
+    return f"<core_memory>\n{persona}\n{human}\n</core_memory>\nCore memory holds {used:,} of {limit:,} characters."
+
+
+def format_hits(hits: Sequence[SearchHit]) -> str:
+    """Search results, one a line, best first: ``- [2023-05-08 13:56, Ann, recall] text``.
+
+    Serves the newest turn and tool results alike. Further lines of a text are indented, so that no stored text
+    can look like a result of its own.
+    """
+    return "\n".join(map(_hit_line, hits)) if hits else NOTHING_FOUND
+
+
+def _hit_line(hit: SearchHit) -> str:
+    if hit.author is None:
+        return _line(f"{hit.at:%Y-%m-%d}, {hit.source}", hit.text)
+    return _line(f"{hit.at:%Y-%m-%d %H:%M}, {speaker(hit.author)}, {hit.source}", hit.text)
+
+
+def format_messages(messages: Sequence[StoredMessage]) -> str:
+    """What was said in these messages, in the form of ``format_hits``; those without text are left out."""
+    lines = [
+        _line(f"{stored.sent_at:%Y-%m-%d %H:%M}, {speaker(stored.author)}, {Source.RECALL}", stored.text)
+        for stored in messages
+        if stored.text.strip()
+    ]
+    return "\n".join(lines) or NOTHING_FOUND
+
+
+def _line(label: str, text: str) -> str:
+    return f"- [{label}] {indented(text)}"
+
+
+def speaker(name: str) -> str:
+    """A display name, which anybody may choose, as it can stand in a label: one line, without brackets."""
+    return escape_data(" ".join(name.translate(_LABEL_CHARACTERS).split())) or "someone"
+
+
+def indented(text: str) -> str:
+    """Escaped text whose further lines are indented, so that none of them can look like an entry of its own."""
+    return escape_data(text.strip()).replace("\n", "\n  ")
+
+
+def memory_data(now: datetime, channel: str, hits: Sequence[SearchHit]) -> str:
+    """The data block of the newest turn: the time, what others said in the channel, what was retrieved.
+
+    Args:
+        now: the present moment, in the zone it is to be told in.
+        channel: the latest messages of others, one a line; empty where there are none.
+        hits: what was found for the newest message, best first.
+    """
+    lines = [f"<now>{now:%Y-%m-%d %H:%M} {now.tzname()} ({now:%A})</now>"]
+    if channel.strip():
+        lines.append(block("channel", channel.strip()))
+    if hits:
+        lines.append(block("retrieved", format_hits(hits)))
+    return "\n".join(["<memory_data>", *lines, "</memory_data>"])
