@@ -1,0 +1,262 @@
+"""Slack <-> bot.chat, over Socket Mode or signed HTTP.
+
+Invariant: an event is acknowledged only after ``on_message`` has stored its message. If storing fails it is
+not acknowledged, and Slack sends it again; what comes twice is told apart by the message's own ``ts``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+from aiohttp import web
+from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.authorization import AuthorizeResult
+from slack_bolt.response import BoltResponse
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+
+from adapters.slack_delivery import SlackDelivery
+from adapters.slack_directory import SlackDirectory
+from adapters.slack_errors import TRANSPORT_ERRORS, start_failure
+from adapters.slack_intake import SlackIntake
+from adapters.slack_socket import SocketConnection
+from bot.chat import AdapterStartFailed, Conversation, DeliveryFailed, OnMessage, OutgoingMessage
+from memory.ports import Clock, SystemClock
+
+SLACK_API = "https://slack.com/api/"
+SCOPES = frozenset(
+    {
+        "app_mentions:read",
+        "channels:history",
+        "channels:read",
+        "chat:write",
+        "groups:history",
+        "groups:read",
+        "im:history",
+        "im:read",
+        "mpim:history",
+        "mpim:read",
+        "users:read",
+    }
+)
+"""What the bot token must be allowed to do, as the app's manifest asks for."""
+
+_log = structlog.get_logger(__name__)
+
+
+class SlackAdapter:
+    """The bot in one Slack workspace.
+
+    Args:
+        bot_token: ``xoxb-...``.
+        on_message: stores an incoming message durably.
+        app_token: ``xapp-...``; with it events come over Socket Mode.
+        signing_secret: without an app token, events come over HTTP and must carry its signature.
+        api_url: another address for Slack's API, as ``https://host/api/``.
+        clock: tells how long names and channels are remembered.
+    """
+
+    platform = "slack"
+
+    def __init__(
+        self,
+        *,
+        bot_token: str,
+        on_message: OnMessage,
+        app_token: str | None = None,
+        signing_secret: str | None = None,
+        api_url: str | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._bot_token = bot_token
+        self._on_message = on_message
+        self._app_token = app_token
+        self._signing_secret = signing_secret
+        self._api_url = api_url or SLACK_API
+        # Below ERROR the libraries write out whole requests, and with them what people said.
+        self._logger = logging.getLogger(f"{__name__}.library")
+        self._logger.setLevel(logging.ERROR)
+        self._client = AsyncWebClient(
+            token=bot_token, base_url=self._api_url, retry_handlers=[], logger=self._logger
+        )
+        self._clock = clock or SystemClock()
+        self._app: AsyncApp | None = None
+        self._intake: SlackIntake | None = None
+        self._delivery: SlackDelivery | None = None
+        self._socket: SocketConnection | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._stopped = asyncio.Event()
+
+    @property
+    def http_handler(self) -> Callable[[web.Request], Awaitable[web.StreamResponse]] | None:
+        """What answers ``POST /slack/events``; None in Socket Mode."""
+        return None if self._app_token else self._answer_http
+
+    async def start(self) -> None:
+        """Log in and begin to receive.
+
+        Raises:
+            AdapterStartFailed: Slack refuses us or cannot be reached; the text says what to do.
+        """
+        check_tokens(self._bot_token, self._app_token, self._signing_secret)
+        try:
+            identity = await self._client.auth_test()
+        except (SlackApiError, *TRANSPORT_ERRORS) as error:
+            raise start_failure(error, setting="SLACK_BOT_TOKEN") from error
+        _check_scopes(identity)
+        self._delivery = SlackDelivery(self._client, bot_user=identity["user_id"], bot_id=identity.get("bot_id"))
+        self._intake = SlackIntake(
+            bot_user=identity["user_id"],
+            directory=SlackDirectory(self._client, self._clock),
+            on_message=self._on_message,
+        )
+        self._app = self._bolt_app(identity, self._intake)
+        if self._app_token:
+            self._socket = SocketConnection(self._app, self._client, self._app_token, logger=self._logger)
+            await self._socket.open()
+            self._watch = asyncio.create_task(self._socket.watch())
+        _log.info("slack_started", team=identity["team_id"], mode=self._mode)
+
+    async def stop(self) -> None:
+        """Take nothing in any more, finish storing what has come, and disconnect. Safe to call twice."""
+        if self._intake:
+            await self._intake.drain()
+        if self._watch:
+            self._watch.cancel()
+            await asyncio.gather(self._watch, return_exceptions=True)
+        if self._socket:
+            await self._socket.close()
+        self._stopped.set()
+
+    async def closed(self) -> None:
+        """Wait until the adapter has stopped for good.
+
+        Raises:
+            AdapterStartFailed: it stopped because Slack refuses us from now on.
+        """
+        stopped = asyncio.ensure_future(self._stopped.wait())
+        waiting = {stopped} if self._watch is None else {stopped, self._watch}
+        try:
+            done, _ = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
+        for task in done:
+            if not task.cancelled():
+                task.result()
+
+    def state(self) -> dict[str, Any]:
+        """How it stands, for the health page."""
+        connected = self._socket.connected if self._socket else self._app is not None
+        return {"mode": self._mode, "connected": connected and not self._stopped.is_set()}
+
+    async def send(self, message: OutgoingMessage) -> None:
+        """Deliver a whole answer, in order, as many messages as Slack needs."""
+        await self._running_delivery().send(message)
+
+    async def was_delivered(self, message: OutgoingMessage) -> bool:
+        """Whether an earlier attempt already reached Slack; True where Slack cannot be asked."""
+        return await self._running_delivery().was_delivered(message)
+
+    @asynccontextmanager
+    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+        """Nothing is shown: Slack lets bots show that they write only in assistant threads."""
+        yield
+
+    @property
+    def _mode(self) -> str:
+        return "socket" if self._app_token else "http"
+
+    def _running_delivery(self) -> SlackDelivery:
+        if self._delivery is None:
+            raise DeliveryFailed("Slack has not been started.")
+        return self._delivery
+
+    def _bolt_app(self, identity: AsyncSlackResponse, intake: SlackIntake) -> AsyncApp:
+        async def authorize() -> AuthorizeResult:
+            return AuthorizeResult(
+                enterprise_id=identity.get("enterprise_id"),
+                team_id=identity["team_id"],
+                bot_user_id=identity["user_id"],
+                bot_id=identity.get("bot_id"),
+                bot_token=self._bot_token,
+            )
+
+        async def take_in(body: dict[str, Any], next_: Callable[[], Awaitable[None]]) -> BoltResponse | None:
+            if body.get("type") == "event_callback":
+                return BoltResponse(status=await intake.receive(body))
+            if body.get("type") == "app_rate_limited":
+                _log.warning("slack_withholds_events", minute=body.get("minute_rate_limited"))
+                return BoltResponse(status=200)
+            await next_()
+            return None
+
+        async def not_stored(error: Exception) -> BoltResponse:
+            _log.error("slack_message_not_stored", error=type(error).__name__)
+            _log.debug("slack_message_not_stored_because", exc_info=error)
+            return BoltResponse(status=500)
+
+        app = AsyncApp(
+            name="keepsake",
+            client=AsyncWebClient(base_url=self._api_url, logger=self._logger),
+            authorize=authorize,
+            signing_secret=self._signing_secret or "",
+            logger=self._logger,
+        )
+        app.use(take_in)
+        app.error(not_stored)
+        return app
+
+    async def _answer_http(self, request: web.Request) -> web.StreamResponse:
+        if self._app is None:
+            return web.Response(status=503)
+        try:
+            incoming = await to_bolt_request(request)
+        except (ValueError, LookupError):
+            return web.Response(status=400)
+        return await to_aiohttp_response(await self._app.async_dispatch(incoming))
+
+
+def check_tokens(bot_token: str, app_token: str | None, signing_secret: str | None) -> None:
+    """Tell a token in the wrong place before Slack is asked.
+
+    Raises:
+        AdapterStartFailed: a token is of the wrong kind or missing; the text says which one belongs there.
+    """
+    if bot_token.startswith("xapp-"):
+        also = " The two tokens seem to be swapped." if (app_token or "").startswith("xoxb-") else ""
+        raise AdapterStartFailed(
+            f"SLACK_BOT_TOKEN holds an app-level token (xapp-...); it needs the bot token (xoxb-...).{also}"
+        )
+    if not bot_token.startswith(("xoxb-", "xoxe.xoxb-")):
+        raise AdapterStartFailed(
+            "SLACK_BOT_TOKEN is not a bot token. Copy the Bot User OAuth Token, which begins with xoxb-, "
+            "from OAuth & Permissions at https://api.slack.com/apps."
+        )
+    if app_token and not app_token.startswith("xapp-"):
+        raise AdapterStartFailed(
+            "SLACK_APP_TOKEN is not an app-level token. Make one, which begins with xapp-, under Basic Information "
+            "at https://api.slack.com/apps, with the scope connections:write."
+        )
+    if not app_token and not signing_secret:
+        raise AdapterStartFailed(
+            "Slack needs SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP) beside SLACK_BOT_TOKEN."
+        )
+
+
+def _check_scopes(identity: AsyncSlackResponse) -> None:
+    granted = identity.headers.get("x-oauth-scopes")
+    if granted is None:
+        return
+    missing = SCOPES - {scope.strip() for scope in granted.split(",")}
+    if missing:
+        raise AdapterStartFailed(
+            f"The Slack app lacks scopes: {', '.join(sorted(missing))}. "
+            "Add them under OAuth & Permissions at https://api.slack.com/apps and reinstall the app."
+        )

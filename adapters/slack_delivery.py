@@ -1,0 +1,183 @@
+"""Answers on their way to Slack, each part posted once.
+
+Invariant: a part is posted again only when Slack surely did not take it, or when a look into the conversation
+shows that it is not there. Each post carries its delivery key and part number as metadata, by which it is found.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import aiohttp
+import structlog
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack_errors import (
+    TRANSPORT_ERRORS,
+    error_code,
+    never_delivered,
+    perhaps_delivered,
+    retry_after,
+)
+from adapters.slack_events import address_of
+from adapters.slack_text import parts_for_slack
+from bot.chat import DeliveryFailed, DeliveryRefused, OutgoingMessage
+
+METADATA_EVENT = "keepsake_reply"
+
+_ATTEMPTS = 3
+_LONGEST_WAIT = 30.0
+_PAUSE = 0.5
+_PAGE = 200
+_MOST_PAGES = 5
+_MOST_UNFINISHED = 1_000
+
+_log = structlog.get_logger(__name__)
+
+
+class SlackDelivery:
+    """Posts answers, and looks up whether they are there.
+
+    Args:
+        client: speaks to Slack with the bot's token, without retries of its own.
+        bot_user: the bot's user id.
+        bot_id: its id as a bot.
+    """
+
+    def __init__(self, client: AsyncWebClient, *, bot_user: str, bot_id: str | None) -> None:
+        self._client = client
+        self._bot_user = bot_user
+        self._bot_id = bot_id
+        self._unfinished: dict[str, None] = {}
+
+    async def send(self, message: OutgoingMessage) -> None:
+        """Post every part that is not there yet, in order.
+
+        Raises:
+            DeliveryFailed: trying again later may help.
+            DeliveryRefused: it never will.
+        """
+        parts = parts_for_slack(message.text)
+        missing: Sequence[int] = range(len(parts))
+        if message.delivery_key in self._unfinished:
+            missing = await self._missing_parts(message, len(parts))
+        self._remember(message.delivery_key)
+        for part in missing:
+            await self._post(message, part, parts)
+        self._unfinished.pop(message.delivery_key, None)
+
+    async def was_delivered(self, message: OutgoingMessage) -> bool:
+        """Whether the whole answer is there; True where Slack cannot be asked."""
+        self._remember(message.delivery_key)
+        try:
+            missing = await self._missing_parts(message, len(parts_for_slack(message.text)))
+        except DeliveryFailed as error:
+            _log.warning("slack_delivery_unknown", delivery_key=message.delivery_key, reason=str(error))
+            return True
+        return not missing
+
+    def _remember(self, delivery_key: str) -> None:
+        """Some parts may already stand in Slack, so the next attempt looks before it posts."""
+        self._unfinished[delivery_key] = None
+        if len(self._unfinished) > _MOST_UNFINISHED:
+            del self._unfinished[next(iter(self._unfinished))]
+
+    async def _post(self, message: OutgoingMessage, part: int, parts: Sequence[str]) -> None:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                await self._call_post(message, part, parts[part])
+                return
+            except SlackApiError as error:
+                reason = error_code(error) or "no readable answer"
+                pause = await self._pause_after(error, reason)
+                doubtful = perhaps_delivered(error)
+            except TRANSPORT_ERRORS as error:
+                reason = type(error).__name__
+                pause = _PAUSE
+                doubtful = not isinstance(error, aiohttp.ClientConnectorError)
+            if doubtful and part not in await self._missing_parts(message, len(parts)):
+                return
+            if attempt < _ATTEMPTS:
+                await asyncio.sleep(pause)
+        raise DeliveryFailed(f"Slack did not take part {part + 1} of {len(parts)}: {reason}")
+
+    async def _pause_after(self, error: SlackApiError, reason: str) -> float:
+        """The seconds to wait before the next attempt, where one makes sense."""
+        if never_delivered(error):
+            raise DeliveryRefused(f"Slack refuses the message: {reason}") from error
+        wait = retry_after(error)
+        if wait is None and not perhaps_delivered(error):
+            raise DeliveryFailed(f"Slack did not take the message: {reason}") from error
+        if wait is not None and wait > _LONGEST_WAIT:
+            raise DeliveryFailed(f"Slack wants us to wait {wait:.0f} s") from error
+        return _PAUSE if wait is None else wait
+
+    async def _call_post(self, message: OutgoingMessage, part: int, text: str) -> None:
+        address = address_of(message.conversation)
+        await self._client.chat_postMessage(
+            channel=address.channel,
+            thread_ts=address.thread_ts,
+            text=text,
+            mrkdwn=True,
+            link_names=False,
+            unfurl_links=False,
+            unfurl_media=False,
+            metadata={
+                "event_type": METADATA_EVENT,
+                "event_payload": {"delivery_key": message.delivery_key, "part": part},
+            },
+        )
+
+    async def _missing_parts(self, message: OutgoingMessage, count: int) -> list[int]:
+        """The parts of the answer that do not stand in the conversation.
+
+        A post of ours that carries no metadata, after the message it answers, counts as the whole answer.
+
+        Raises:
+            DeliveryFailed: Slack cannot be asked, or there is too much to look through.
+        """
+        missing = set(range(count))
+        async for post in self._own_posts(message):
+            metadata = post.get("metadata") or {}
+            if metadata.get("event_type") != METADATA_EVENT:
+                return []
+            payload = metadata.get("event_payload") or {}
+            if payload.get("delivery_key") == message.delivery_key:
+                missing.discard(payload.get("part"))
+        return sorted(missing)
+
+    async def _own_posts(self, message: OutgoingMessage) -> AsyncIterator[Mapping[str, Any]]:
+        """What the bot posted in the conversation after the message it answers."""
+        address = address_of(message.conversation)
+        params: dict[str, Any] = {
+            "channel": address.channel,
+            "oldest": message.in_reply_to,
+            "include_all_metadata": 1,
+            "limit": _PAGE,
+        }
+        if address.thread_ts:
+            params["ts"] = address.thread_ts
+        method = "conversations.replies" if address.thread_ts else "conversations.history"
+        for _ in range(_MOST_PAGES):
+            try:
+                answer = await self._client.api_call(method, http_verb="GET", params=params)
+            except SlackApiError as error:
+                raise DeliveryFailed(f"{method}: {error_code(error)}") from error
+            except TRANSPORT_ERRORS as error:
+                raise DeliveryFailed(f"{method}: {type(error).__name__}") from error
+            for post in answer.get("messages") or ():
+                if self._is_ours(post) and post.get("ts") != message.in_reply_to:
+                    yield post
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                return
+            params["cursor"] = cursor
+        raise DeliveryFailed(f"{method}: more than {_MOST_PAGES} pages since the message")
+
+    def _is_ours(self, post: Mapping[str, Any]) -> bool:
+        return post.get("user") == self._bot_user or (
+            self._bot_id is not None and post.get("bot_id") == self._bot_id
+        )

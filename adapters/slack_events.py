@@ -1,0 +1,170 @@
+"""What a Slack event says, as values. Pure; nothing here asks Slack anything.
+
+Invariant: an audience made here is never wider than who really hears the message. What is unknown, and what
+people of another organisation hear, counts as a private channel that shares nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+from adapters.slack_text import mentioned_users
+from bot.chat import Conversation
+
+EVENTS = ("app_mention", "message.im", "message.mpim")
+"""The events the app subscribes to, as its manifest lists them."""
+
+_SPOKEN_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
+_SYSTEM_USER = "USLACKBOT"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class ChannelKind(StrEnum):
+    """Who hears a channel."""
+
+    DM = "im"
+    GROUP_DM = "mpim"
+    PUBLIC = "channel"
+    PRIVATE = "group"
+    SHARED = "shared"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlackPost:
+    """What a person posted for the bot.
+
+    Attributes:
+        team: the workspace the event came from.
+        channel: the channel's id.
+        kind: who hears the channel; UNKNOWN where the event does not say.
+        user: who posted.
+        user_team: the poster's own workspace.
+        ts: Slack's id of the message within its channel, seconds since 1970 with six decimals.
+        thread_ts: the id of the message that began the thread, where it stands in one.
+        text: as Slack writes it.
+        file_names: the names of the files that came with it.
+    """
+
+    team: str
+    channel: str
+    kind: ChannelKind
+    user: str
+    user_team: str
+    ts: str
+    thread_ts: str | None
+    text: str
+    file_names: tuple[str, ...] = ()
+
+    @property
+    def person(self) -> str:
+        """The poster, in the form every scope uses."""
+        return f"slack:{self.user_team}:{self.user}"
+
+    @property
+    def sent_at(self) -> datetime:
+        """When it was posted, in UTC."""
+        seconds, _, fraction = self.ts.partition(".")
+        return _EPOCH + timedelta(seconds=int(seconds), microseconds=int(fraction.ljust(6, "0")[:6]))
+
+
+def read_post(body: Mapping[str, Any], *, bot_user: str) -> SlackPost | None:
+    """The post that an event brings, or None if it brings none that is meant for the bot.
+
+    Meant for the bot is every message of a person in a one-to-one chat, and elsewhere each that mentions it.
+    Bots, edits, deletions, joins and the like are not.
+
+    Args:
+        body: the event's outer envelope, of type ``event_callback``.
+        bot_user: the bot's own user id.
+    """
+    event = body.get("event") or {}
+    if not _is_spoken(event, bot_user):
+        return None
+    text = event.get("text") or ""
+    kind = _kind(event, shared=bool(body.get("is_ext_shared_channel")))
+    if kind is not ChannelKind.DM and bot_user not in mentioned_users(text):
+        return None
+    team = body.get("team_id") or event.get("team")
+    if not team:
+        return None
+    return SlackPost(
+        team=team,
+        channel=event["channel"],
+        kind=kind,
+        user=event["user"],
+        user_team=event.get("user_team") or event.get("team") or team,
+        ts=event["ts"],
+        thread_ts=event.get("thread_ts"),
+        text=text,
+        file_names=tuple(file["name"] for file in event.get("files") or () if file.get("name")),
+    )
+
+
+def _is_spoken(event: Mapping[str, Any], bot_user: str) -> bool:
+    return (
+        event.get("type") in ("message", "app_mention")
+        and event.get("subtype") in _SPOKEN_SUBTYPES
+        and not event.get("bot_id")
+        and event.get("user") not in (None, bot_user, _SYSTEM_USER)
+        and all(event.get(field) for field in ("channel", "ts"))
+    )
+
+
+def _kind(event: Mapping[str, Any], *, shared: bool) -> ChannelKind:
+    named = event.get("channel_type")
+    if named == "im" or event["channel"].startswith("D"):
+        return ChannelKind.DM
+    if shared:
+        return ChannelKind.SHARED
+    return ChannelKind(named) if named in ("mpim", "channel", "group") else ChannelKind.UNKNOWN
+
+
+def kind_of_channel(channel: Mapping[str, Any]) -> ChannelKind:
+    """Who hears a channel, from what ``conversations.info`` answers about it."""
+    if channel.get("is_im"):
+        return ChannelKind.DM
+    if channel.get("is_ext_shared") or channel.get("is_pending_ext_shared"):
+        return ChannelKind.SHARED
+    if channel.get("is_mpim"):
+        return ChannelKind.GROUP_DM
+    if channel.get("is_private") is False:
+        return ChannelKind.PUBLIC
+    return ChannelKind.PRIVATE if channel.get("is_private") else ChannelKind.UNKNOWN
+
+
+def conversation_of(post: SlackPost, kind: ChannelKind) -> Conversation:
+    """Where the post was said. A one-to-one chat is one conversation; elsewhere each thread is its own.
+
+    Args:
+        post: the post.
+        kind: who hears its channel, looked up where the event did not say.
+    """
+    private = f"channel:{post.channel}"
+    team = f"team:{post.team}"
+    audience, community = {
+        ChannelKind.DM: ("dm", None),
+        ChannelKind.PUBLIC: (team, None),
+        ChannelKind.PRIVATE: (private, team),
+    }.get(kind, (private, None))
+    thread = post.thread_ts if kind is ChannelKind.DM else post.thread_ts or post.ts
+    key = f"slack:{post.team}:{post.channel}" + (f":{thread}" if thread else "")
+    return Conversation(platform="slack", key=key, audience=audience, community=community)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where Slack is told to post: a channel, and a thread in it or None."""
+
+    channel: str
+    thread_ts: str | None
+
+
+def address_of(conversation: Conversation) -> Address:
+    """The inverse of the key that ``conversation_of`` writes."""
+    _, _, channel, *thread = conversation.key.split(":", 3)
+    return Address(channel=channel, thread_ts=thread[0] if thread else None)

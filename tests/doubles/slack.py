@@ -1,0 +1,413 @@
+"""A Slack workspace on loopback: Web API, Socket Mode and signed HTTP events, for the real client library.
+
+It listens on 127.0.0.1 at a free port, so the bot may run in this process or in another one. Events reach the
+bot over the socket it opened (``deliver``) or as signed requests to an address (``deliver_http``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import hmac
+import json
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Self
+
+import aiohttp
+from aiohttp import web
+
+TEAM = "T1"
+BOT_USER = "U0BOT"
+BOT_ID = "B0BOT"
+BOT_TOKEN = "xoxb-double"
+APP_TOKEN = "xapp-double"
+SIGNING_SECRET = "signing-secret-of-the-double"
+
+_PATIENCE = 10.0
+_FIRST_TS = 1_772_442_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """One call the bot made."""
+
+    method: str
+    params: Mapping[str, Any]
+
+
+@dataclass(kw_only=True)
+class Delivery:
+    """An event on its way; ``acked`` is set once the bot acknowledged it."""
+
+    envelope_id: str
+    acked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def wait(self) -> None:
+        async with asyncio.timeout(_PATIENCE):
+            await self.acked.wait()
+
+
+@dataclass(kw_only=True)
+class Hold:
+    """A method held back: ``arrived`` is set when a call came, which is answered once ``release`` is called."""
+
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)
+    released: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def release(self) -> None:
+        self.released.set()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scripted:
+    """What a method answers once instead of its usual answer.
+
+    With ``after`` the call takes effect first; with ``status`` 0 the connection is cut instead of an answer.
+    """
+
+    status: int = 200
+    body: Mapping[str, Any] | str = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    after: bool = False
+
+
+def error(code: str, *, after: bool = False) -> Scripted:
+    """Slack's own way to say no."""
+    return Scripted(body={"ok": False, "error": code}, after=after)
+
+
+def rate_limited(seconds: int) -> Scripted:
+    """Too many calls; try again after so many seconds."""
+    return Scripted(status=429, body={"ok": False, "error": "ratelimited"}, headers={"Retry-After": str(seconds)})
+
+
+def cut(*, after: bool = False) -> Scripted:
+    """The connection breaks before (or, with ``after``, after) the call took effect."""
+    return Scripted(status=0, after=after)
+
+
+def server_error(*, after: bool = False) -> Scripted:
+    """A proxy's error page."""
+    return Scripted(status=502, body="<html>bad gateway</html>", after=after)
+
+
+def signed(body: bytes, *, secret: str = SIGNING_SECRET, at: float | None = None) -> dict[str, str]:
+    """The headers by which Slack signs a request.
+
+    Args:
+        body: what is sent.
+        secret: the app's signing secret.
+        at: when it was signed, in seconds since 1970. The verifier reads the machine's clock, so the default
+            does as well.
+    """
+    stamp = str(int(time.time() if at is None else at))
+    digest = hmac.new(secret.encode(), b"v0:" + stamp.encode() + b":" + body, hashlib.sha256).hexdigest()
+    return {
+        "Content-Type": "application/json",
+        "X-Slack-Request-Timestamp": stamp,
+        "X-Slack-Signature": f"v0={digest}",
+    }
+
+
+class SlackDouble:
+    """The workspace. Use as ``async with SlackDouble() as slack``."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self.users: dict[str, dict[str, Any]] = {}
+        self.channels: dict[str, dict[str, Any]] = {}
+        self.messages: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.scopes: str | None = None
+        self.connections = 0
+        self._scripts: dict[str, deque[Scripted]] = defaultdict(deque)
+        self._holds: dict[str, Hold] = {}
+        self._sockets: list[web.WebSocketResponse] = []
+        self._deliveries: dict[str, Delivery] = {}
+        self._changed = asyncio.Condition()
+        self._numbers = count(1)
+        self._runner: web.AppRunner | None = None
+        self._port = 0
+
+    async def __aenter__(self) -> Self:
+        app = web.Application()
+        app.router.add_route("*", "/api/{method}", self._answer)
+        app.router.add_get("/socket", self._socket)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for hold in self._holds.values():
+            hold.release()
+        await self.drop()
+        assert self._runner is not None
+        await self._runner.cleanup()
+
+    # --- the workspace
+
+    @property
+    def api_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/api/"
+
+    def add_user(self, user: str, name: str) -> None:
+        self.users[user] = {"id": user, "team_id": TEAM, "name": name.lower(), "profile": {"display_name": name}}
+
+    def add_channel(self, channel: str, **flags: bool) -> None:
+        """A channel, public unless the flags (``is_private``, ``is_im``, ``is_mpim``, ``is_ext_shared``) say else."""
+        self.channels[channel] = {"id": channel, "is_private": False, **flags}
+
+    def message(self, user: str, channel: str, text: str, **fields: Any) -> dict[str, Any]:
+        """A person posts; the ``message`` event of it, to be delivered. ``fields`` are added to the event."""
+        event = {
+            "type": "message",
+            "user": user,
+            "channel": channel,
+            "text": text,
+            "ts": self._next_ts(),
+            "team": TEAM,
+            **fields,
+        }
+        self.messages[channel].append(event)
+        return event
+
+    def posts(self, channel: str | None = None) -> list[dict[str, Any]]:
+        """What the bot posted, in order."""
+        found = [post for posts in self.messages.values() for post in posts if post.get("bot_id") == BOT_ID]
+        return sorted((post for post in found if channel in (None, post["channel"])), key=lambda post: post["ts"])
+
+    def called(self, method: str) -> list[Mapping[str, Any]]:
+        """The parameters of every call of a method."""
+        return [call.params for call in self.calls if call.method == method]
+
+    async def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Wait until a condition on this double holds; it is looked at after every call, ack and connection."""
+        async with asyncio.timeout(_PATIENCE), self._changed:
+            await self._changed.wait_for(condition)
+
+    async def wait_for_posts(self, number: int) -> list[dict[str, Any]]:
+        """Wait until the bot has posted so many messages."""
+        await self.wait_for(lambda: len(self.posts()) >= number)
+        return self.posts()
+
+    # --- trouble
+
+    def script(self, method: str, *answers: Scripted) -> None:
+        """Answer the next calls of a method like this."""
+        self._scripts[method].extend(answers)
+
+    def hold(self, method: str) -> Hold:
+        """Take no call of this method from now on until it is released."""
+        self._holds[method] = Hold()
+        return self._holds[method]
+
+    async def disconnect(self, reason: str = "refresh_requested") -> None:
+        """Ask the bot to connect anew, as Slack does every few hours."""
+        await self._sockets[-1].send_json({"type": "disconnect", "reason": reason})
+
+    async def drop(self) -> None:
+        """Break every connection."""
+        for socket in list(self._sockets):
+            await socket.close()
+
+    # --- events
+
+    def envelope(self, event: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+        """The outer envelope of an event. ``fields`` (``event_id``, ``is_ext_shared_channel``) are added."""
+        return {
+            "type": "event_callback",
+            "team_id": TEAM,
+            "api_app_id": "A1",
+            "event_id": f"Ev{next(self._numbers)}",
+            "event_time": _FIRST_TS,
+            "event": event,
+            "authorizations": [{"team_id": TEAM, "user_id": BOT_USER, "is_bot": True}],
+            **fields,
+        }
+
+    async def deliver(self, event: Mapping[str, Any], *, retry_attempt: int = 0, **fields: Any) -> Delivery:
+        """Send an event over the newest socket."""
+        return await self.deliver_payload("events_api", self.envelope(event, **fields), retry_attempt=retry_attempt)
+
+    async def deliver_payload(self, kind: str, payload: Mapping[str, Any], **extra: Any) -> Delivery:
+        """Send any payload (``slash_commands``, ``interactive``, ``events_api``) over the newest socket."""
+        delivery = Delivery(envelope_id=f"envelope-{next(self._numbers)}")
+        self._deliveries[delivery.envelope_id] = delivery
+        await self._sockets[-1].send_json(
+            {
+                "envelope_id": delivery.envelope_id,
+                "type": kind,
+                "payload": payload,
+                "accepts_response_payload": kind != "events_api",
+                **extra,
+            }
+        )
+        return delivery
+
+    async def deliver_http(self, url: str, body: Mapping[str, Any], **headers: str) -> tuple[int, str]:
+        """Send a signed request; the status and text of the answer. ``headers`` override."""
+        data = json.dumps(body).encode()
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(url, data=data, headers={**signed(data), **headers}) as response,
+        ):
+            return response.status, await response.text()
+
+    async def connected(self, number: int = 1) -> None:
+        """Wait until the bot has connected so often."""
+        await self.wait_for(lambda: self.connections >= number)
+
+    # --- inside
+
+    def _next_ts(self) -> str:
+        return f"{_FIRST_TS + next(self._numbers)}.000100"
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        method = request.match_info["method"]
+        params = await request.json() if request.content_type == "application/json" else await request.post()
+        params = {**request.query, **params}
+        self.calls.append(Call(method=method, params=params))
+        if hold := self._holds.get(method):
+            hold.arrived.set()
+            await hold.released.wait()
+        script = self._scripts[method].popleft() if self._scripts[method] else None
+        answer: Mapping[str, Any] | str = {}
+        if script is None or script.after:
+            answer = self._act(method, params, request)
+        await self._notify()
+        if script is None:
+            headers = {"x-oauth-scopes": self.scopes} if self.scopes is not None else None
+            return web.json_response(answer, headers=headers)
+        return self._scripted(script, request)
+
+    @staticmethod
+    def _scripted(script: Scripted, request: web.Request) -> web.Response:
+        if script.status == 0:
+            assert request.transport is not None
+            request.transport.abort()
+            return web.Response()
+        if isinstance(script.body, str):
+            return web.Response(
+                status=script.status, text=script.body, content_type="text/html", headers=script.headers
+            )
+        return web.json_response(script.body, status=script.status, headers=script.headers)
+
+    def _act(self, method: str, params: Mapping[str, Any], request: web.Request) -> dict[str, Any]:
+        token = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if token != (APP_TOKEN if method == "apps.connections.open" else BOT_TOKEN):
+            return {"ok": False, "error": "invalid_auth" if token else "not_authed"}
+        actions: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+            "auth.test": self._auth_test,
+            "apps.connections.open": self._open_connection,
+            "chat.postMessage": self._post_message,
+            "conversations.info": self._channel_info,
+            "conversations.history": self._history,
+            "conversations.replies": self._replies,
+            "conversations.open": self._open_dm,
+            "users.info": self._user_info,
+        }
+        if method not in actions:
+            return {"ok": False, "error": "unknown_method"}
+        return {"ok": True, **actions[method](params)}
+
+    def _auth_test(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "url": "https://double.slack.com/",
+            "team": "Double",
+            "team_id": TEAM,
+            "user": "keepsake",
+            "user_id": BOT_USER,
+            "bot_id": BOT_ID,
+        }
+
+    def _open_connection(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return {"url": f"ws://127.0.0.1:{self._port}/socket?ticket={next(self._numbers)}"}
+
+    def _post_message(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        channel = params["channel"]
+        if self.channels.get(channel, {}).get("is_archived"):
+            return {"ok": False, "error": "is_archived"}
+        if channel not in self.channels:
+            return {"ok": False, "error": "channel_not_found"}
+        if not params.get("text"):
+            return {"ok": False, "error": "no_text"}
+        post = {
+            "type": "message",
+            "user": BOT_USER,
+            "bot_id": BOT_ID,
+            "channel": channel,
+            "text": params["text"],
+            "ts": self._next_ts(),
+            **{name: params[name] for name in ("thread_ts", "metadata") if params.get(name)},
+        }
+        self.messages[channel].append(post)
+        return {"channel": channel, "ts": post["ts"], "message": post}
+
+    def _channel_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        channel = self.channels.get(params["channel"])
+        return {"channel": channel} if channel else {"ok": False, "error": "channel_not_found"}
+
+    def _user_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        user = self.users.get(params["user"])
+        return {"user": user} if user else {"ok": False, "error": "user_not_found"}
+
+    def _open_dm(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        channel = f"D{params['users']}"
+        self.add_channel(channel, is_im=True, is_private=True)
+        return {"channel": {"id": channel}}
+
+    def _history(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Newest first; replies in threads do not stand here."""
+        messages = [
+            message
+            for message in self.messages[params["channel"]]
+            if message.get("thread_ts") in (None, message["ts"]) and message["ts"] > params.get("oldest", "")
+        ]
+        return self._page(sorted(messages, key=lambda message: message["ts"], reverse=True), params)
+
+    def _replies(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Oldest first; the message that began the thread stands first whatever ``oldest`` says."""
+        root = params["ts"]
+        thread = [
+            message
+            for message in self.messages[params["channel"]]
+            if message["ts"] == root
+            or (message.get("thread_ts") == root and message["ts"] > params.get("oldest", ""))
+        ]
+        return self._page(thread, params) if thread else {"ok": False, "error": "thread_not_found"}
+
+    @staticmethod
+    def _page(messages: list[dict[str, Any]], params: Mapping[str, Any]) -> dict[str, Any]:
+        start, limit = int(params.get("cursor") or 0), int(params.get("limit", 100))
+        page = messages[start : start + limit]
+        if params.get("include_all_metadata") not in ("1", "true", 1, True):
+            page = [{name: value for name, value in message.items() if name != "metadata"} for message in page]
+        more = start + limit < len(messages)
+        cursor = {"response_metadata": {"next_cursor": str(start + limit)}} if more else {}
+        return {"messages": page, "has_more": more, **cursor}
+
+    async def _socket(self, request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.send_json({"type": "hello", "num_connections": 1, "connection_info": {"app_id": "A1"}})
+        self._sockets.append(socket)
+        self.connections += 1
+        await self._notify()
+        try:
+            async for frame in socket:
+                answer = json.loads(frame.data)
+                if delivery := self._deliveries.get(answer.get("envelope_id")):
+                    delivery.acked.set()
+                    await self._notify()
+        finally:
+            self._sockets.remove(socket)
+        return socket
