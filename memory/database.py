@@ -80,6 +80,18 @@ class Database:
                 raise unavailable(error) from error
         transaction.committed()
 
+    async def checkpoint(self) -> bool:
+        """Move SQLite's write-ahead log into the database file and empty it.
+
+        Returns:
+            Whether the log is empty now. It is not while a reader of another process still needs it.
+        """
+        async with self._writing, self.engine.connect() as connection:
+            raw = await connection.get_raw_connection()  # no BEGIN: inside a transaction there is no checkpoint
+            driver: Any = raw.driver_connection
+            [[busy, *_]] = await driver.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
+        return not busy
+
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
