@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Table, and_, delete, select
+from sqlalchemy import ColumnElement, FromClause, Row, Table, and_, delete, select
 
 from memory.database import Database, Transaction
 from memory.records import Reach, Scope
@@ -22,7 +22,7 @@ def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
     return and_(table.c.person == scope.person, table.c.audience == scope.audience)
 
 
-def in_reach(table: Table, reach: Reach) -> ColumnElement[bool]:
+def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     """The rows that a conversation of this reach may read."""
     if reach.audiences is None:
         return table.c.person == reach.person

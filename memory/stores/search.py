@@ -1,0 +1,289 @@
+"""What search holds for every record: its indexed text, in full text at once, and its vector as soon as it is made.
+
+The rows of ``search_entries`` are the truth and the queue: an entry without a vector of the present embedder is
+found by its words, and is embedded later. An entry id stands for one text for ever; changed text gets a new id.
+
+Invariant: a search returns entries of its reach alone, whatever an index says: every candidate is looked up in the
+rows, and what they do not hold is left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import structlog
+from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.database import Database, Transaction
+from memory.errors import EmbedderError
+from memory.ids import IdSource
+from memory.ports import Embedder, TextIndex, VectorIndex, Vectors
+from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
+from memory.schema import index_generations, search_entries
+from memory.stores.scoped import delete_scope, in_reach, in_scope, scope_of_row
+from memory.stores.vectors import VectorCache, vector_to_bytes, vectors_from_bytes
+
+_log = structlog.get_logger(__name__)
+
+_OVERFETCH = 4  # what one index ranks low the other may rank high, and a long record has several entries
+_MOST_CANDIDATES = 5_000
+_IDS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
+
+
+class SearchStore:
+    """The searchable side of every record.
+
+    Args:
+        database: where the rows are.
+        text_index: full text, in the same database.
+        embedder: the present embedder.
+        ids: where entry ids come from.
+        new_index: makes an empty vector index for that many dimensions.
+        cache_bytes: memory that vector indexes may take.
+    """
+
+    name = "search"
+
+    def __init__(
+        self,
+        database: Database,
+        text_index: TextIndex,
+        embedder: Embedder,
+        ids: IdSource,
+        *,
+        new_index: Callable[[int], VectorIndex],
+        cache_bytes: int = 256 * 2**20,
+    ) -> None:
+        self._database = database
+        self._text_index = text_index
+        self._embedder = embedder
+        self._ids = ids
+        self._vectors = VectorCache(database, embedder, ids, new_index=new_index, capacity_bytes=cache_bytes)
+
+    async def put(self, scope: Scope, tx: Transaction, *, source: Source, items: Sequence[tuple[int, str]]) -> None:
+        """Make records searchable, in place of whatever was searchable of them.
+
+        Args:
+            items: record id and text, speaker and date included; a long text comes in several items of the same
+                record (see ``policy.chunking``).
+        """
+        await self.remove(scope, tx, source=source, record_ids={record_id for record_id, _ in items})
+        chunks: Counter[int] = Counter()
+        entries = []
+        for record_id, text in items:
+            entries.append(
+                SearchEntry(
+                    id=self._ids.next(),
+                    scope=scope,
+                    source=source,
+                    record_id=record_id,
+                    chunk=chunks[record_id],
+                    text=text,
+                )
+            )
+            chunks[record_id] += 1
+        if entries:
+            await tx.connection.execute(insert(search_entries), [_row(entry) for entry in entries])
+            await self._text_index.add(tx.connection, entries)
+
+    async def remove(self, scope: Scope, tx: Transaction, *, source: Source, record_ids: Collection[int]) -> None:
+        """Make records unsearchable; unknown ones are ignored."""
+        gone: list[int] = []
+        embedded: list[int] = []
+        for some_ids in _batches(sorted(record_ids)):
+            which = (
+                in_scope(search_entries, scope),
+                search_entries.c.source == source.value,
+                search_entries.c.record_id.in_(some_ids),
+            )
+            query = select(search_entries.c.id, search_entries.c.embedder).where(*which)
+            found = (await tx.connection.execute(query)).all()
+            if found:
+                await tx.connection.execute(delete(search_entries).where(*which))
+            gone += [row.id for row in found]
+            embedded += [row.id for row in found if row.embedder is not None]
+        if gone:
+            await self._text_index.remove(tx.connection, gone)
+        if embedded:
+            await self._vectors.record_change(scope, tx, source=source, gone=embedded)
+
+    async def embed_query(self, text: str) -> Vectors:
+        """The vector of a query, of shape (dimensions,).
+
+        Raises:
+            EmbedderError: the embedder cannot be run.
+        """
+        vector: Vectors = (await self._embedder.embed([text]))[0]
+        return vector
+
+    async def search(
+        self, reach: Reach, *, source: Source, query: str, limit: int, vector: Vectors | None = None
+    ) -> list[EntryScore]:
+        """Everything that full text or vectors bring up for a query, with both scores, in no order.
+
+        These are candidates, several times ``limit`` and possibly several of one record: ``policy.ranking.rank``
+        them, then cut. Where the embedder fails, full text answers alone, and the log says so.
+
+        Args:
+            limit: how many results are wanted in the end.
+            vector: the query's, where the caller has it already, of shape (dimensions,).
+        """
+        wide = min(limit * _OVERFETCH, _MOST_CANDIDATES)
+        if vector is None:
+            vector = await self._vector_or_none(query)
+        near = []
+        if vector is not None:
+            near = await self._vectors.nearest(reach, source=source, vector=vector, limit=wide)
+        async with self._database.read() as connection:
+            matches = await self._text_index.search(connection, reach, source, query, wide)
+            text_scores = {match.entry_id: match.text_score for match in matches}
+            rows = await _look_up(connection, reach, source, text_scores.keys() | set(near))
+        return self._scored(rows, source, text_scores, vector)
+
+    async def embed_pending(self, *, limit: int = 256) -> int:
+        """Embed entries of anybody that have no vector of the present embedder yet.
+
+        The model is called first; then one transaction writes the vectors of those entries that are still there.
+
+        Args:
+            limit: how many at most.
+
+        Returns:
+            how many were taken up; 0 when nothing is left to do.
+
+        Raises:
+            EmbedderError: the embedder cannot be run; nothing was written.
+        """
+        query = select(search_entries.c.id, search_entries.c.text).where(self._is_pending()).limit(limit)
+        async with self._database.read() as connection:
+            pending = (await connection.execute(query)).all()
+        if not pending:
+            return 0
+        vectors = await self._embedder.embed([row.text for row in pending])
+        vector_of = {row.id: vector for row, vector in zip(pending, vectors, strict=True)}
+        async with self._database.transaction() as tx:
+            written = await self._write_vectors(tx, vector_of)
+        _log.info("entries_embedded", entries=written, embedder=self._embedder.name)
+        return len(pending)
+
+    async def pending(self) -> int:
+        """How many entries of anybody have no vector of the present embedder yet."""
+        query = select(func.count()).select_from(search_entries).where(self._is_pending())
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one()
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Nothing: every text here is a copy of what its own store exports."""
+        return []
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete everything of a scope; rows by table."""
+        query = select(search_entries.c.id).where(in_scope(search_entries, scope))
+        entry_ids = (await tx.connection.execute(query)).scalars().all()
+        await self._text_index.remove(tx.connection, entry_ids)
+        tx.after_commit(lambda: self._vectors.forget(scope))
+        return {table.name: await delete_scope(tx, table, scope) for table in (search_entries, index_generations)}
+
+    async def _vector_or_none(self, query: str) -> Vectors | None:
+        try:
+            return await self.embed_query(query)
+        except EmbedderError as error:
+            _log.warning("embedder_failed", error=str(error))
+            return None
+
+    def _scored(
+        self, rows: Sequence[Any], source: Source, text_scores: Mapping[int, float], vector: Vectors | None
+    ) -> list[EntryScore]:
+        similarity: dict[int, float] = {}
+        embedded = [row for row in rows if row.embedder == self._embedder.name]
+        if vector is not None and embedded:
+            # From the rows, for text matches and neighbours alike, so that the two scores add up fairly.
+            vectors = vectors_from_bytes([row.vector for row in embedded], self._embedder.dimensions)
+            cosines = np.clip(vectors @ vector, -1.0, 1.0).tolist()
+            similarity = {row.id: cosine for row, cosine in zip(embedded, cosines, strict=True)}
+        return [
+            EntryScore(
+                entry_id=row.id,
+                scope=scope_of_row(row),
+                source=source,
+                record_id=row.record_id,
+                text_score=text_scores.get(row.id, 0.0),
+                similarity=similarity.get(row.id),
+            )
+            for row in rows
+        ]
+
+    def _is_pending(self) -> ColumnElement[bool]:
+        # Two ranges in place of <>, which no index can answer.
+        embedder, name = search_entries.c.embedder, self._embedder.name
+        return or_(embedder.is_(None), embedder < name, embedder > name)
+
+    async def _write_vectors(self, tx: Transaction, vector_of: Mapping[int, Vectors]) -> int:
+        """Write the vectors of the entries that are there and still pending; how many."""
+        entry = search_entries.c
+        rows: list[Any] = []
+        for some_ids in _batches(sorted(vector_of)):
+            query = select(entry.id, entry.person, entry.audience, entry.source).where(
+                entry.id.in_(some_ids), self._is_pending()
+            )
+            rows += (await tx.connection.execute(query)).all()
+        added: defaultdict[tuple[Scope, Source], list[int]] = defaultdict(list)
+        for row in rows:
+            added[scope_of_row(row), Source(row.source)].append(row.id)
+        for (scope, source), entry_ids in added.items():
+            statement = (
+                update(search_entries)
+                .where(in_scope(search_entries, scope), entry.id == bindparam("entry_id"))
+                .values(embedder=self._embedder.name, vector=bindparam("stored"))
+            )
+            stored = [{"entry_id": one, "stored": vector_to_bytes(vector_of[one])} for one in entry_ids]
+            await tx.connection.execute(statement, stored)
+            await self._vectors.record_change(
+                scope,
+                tx,
+                source=source,
+                added=entry_ids,
+                vectors=np.stack([vector_of[entry_id] for entry_id in entry_ids]),
+            )
+        return len(rows)
+
+
+def _row(entry: SearchEntry) -> dict[str, Any]:
+    return {
+        "person": entry.scope.person,
+        "audience": entry.scope.audience,
+        "source": entry.source.value,
+        "record_id": entry.record_id,
+        "chunk": entry.chunk,
+        "id": entry.id,
+        "text": entry.text,
+    }
+
+
+async def _look_up(
+    connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]
+) -> list[Any]:
+    """The rows of those entries that are within reach."""
+    entry = search_entries.c
+    rows: list[Any] = []
+    for some_ids in _batches(sorted(entry_ids)):
+        # The limit keeps the planner from walking all of a scope's rows: it must look the ids up first.
+        some = (
+            select(entry.id, entry.person, entry.audience, entry.source)
+            .add_columns(entry.record_id, entry.embedder, entry.vector)
+            .where(entry.id.in_(some_ids))
+            .limit(len(some_ids))
+            .subquery()
+        )
+        within = select(some).where(in_reach(some, reach), some.c.source == source.value)
+        rows += (await connection.execute(within)).all()
+    return rows
+
+
+def _batches(ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    for start in range(0, len(ids), _IDS_PER_STATEMENT):
+        yield ids[start : start + _IDS_PER_STATEMENT]

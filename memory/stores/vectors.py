@@ -1,0 +1,253 @@
+"""The vector indexes in memory, one for each scope and source, and the generation that says how new each one is.
+
+An index is built from the rows when a search first needs it and may be thrown away at any time. Every change of
+vectors moves the generation in the database, in the same transaction. A process that made the change carries its
+own index along; any other sees the generation differ at its next search, and builds anew.
+
+Invariants: a search uses an index at least as new as what was committed before it began, holding vectors of the
+present embedder alone. All arithmetic on vectors runs in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+import numpy as np
+import structlog
+from sqlalchemy import Select, insert, select, tuple_, update
+
+from memory.database import Database, Transaction
+from memory.ids import IdSource
+from memory.ports import Embedder, VectorIndex, Vectors
+from memory.records import Reach, Scope, Source
+from memory.schema import index_generations, search_entries
+from memory.stores.scoped import in_reach, in_scope, scope_of_row
+
+_log = structlog.get_logger(__name__)
+
+_ROWS_PER_STATEMENT = 5_000  # about 4 MB of vectors; turning them into Python rows takes some 10 ms
+_EMPTY_INDEX_BYTES = 4_096
+_STORED = np.dtype("<f2")
+
+_Key = tuple[Scope, Source]
+
+
+def vector_to_bytes(vector: Vectors) -> bytes:
+    """One vector as it is stored: float16, little endian."""
+    return vector.astype(_STORED).tobytes()
+
+
+def vectors_from_bytes(stored: Sequence[bytes], dimensions: int) -> Vectors:
+    """Stored vectors as one array of shape (len(stored), dimensions), float32."""
+    flat = np.frombuffer(b"".join(stored), dtype=_STORED)
+    return flat.reshape(len(stored), dimensions).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Change:
+    """What one transaction did to the vectors of a scope: ids removed, then ids added."""
+
+    gone: Sequence[int]
+    added: Sequence[int]
+    vectors: Vectors
+
+    @property
+    def size_bytes(self) -> int:
+        return int(self.vectors.nbytes)
+
+
+class _CachedIndex:
+    """An index, the generation it stands at, and the changes it has still to take in.
+
+    ``counted_bytes`` is its size when the cache last looked.
+    """
+
+    def __init__(self, index: VectorIndex, generation: int) -> None:
+        self.generation = generation
+        self.counted_bytes = 0
+        self._index = index
+        self._changes: deque[_Change] = deque()
+        self._lock = threading.Lock()
+
+    @property
+    def size_bytes(self) -> int:
+        waiting = sum(change.size_bytes for change in tuple(self._changes))
+        return _EMPTY_INDEX_BYTES + self._index.size_bytes + waiting
+
+    def follow(self, change: _Change, generation: int) -> None:
+        """Take note of a change; the next search, in its thread, takes it in."""
+        self._changes.append(change)
+        self.generation = generation
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[int, float]]:
+        with self._lock:
+            while self._changes:
+                change = self._changes[0]
+                self._index.remove(change.gone)
+                self._index.add(change.added, change.vectors)
+                self._changes.popleft()  # only now: a change that failed half way is taken in again, as a whole
+            return self._index.search(vector, limit)
+
+
+class VectorCache:
+    """The indexes of the scopes searched lately.
+
+    Args:
+        database: where the vectors and generations are.
+        embedder: whose vectors are searched.
+        ids: gives generations, so that one is never used again after an erasure.
+        new_index: makes an empty index for vectors of that many dimensions.
+        capacity_bytes: memory that all indexes may take together; the one searched last always stays.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder,
+        ids: IdSource,
+        *,
+        new_index: Callable[[int], VectorIndex],
+        capacity_bytes: int,
+    ) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._ids = ids
+        self._new_index = new_index
+        self._capacity_bytes = capacity_bytes
+        self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
+        self._held_bytes = 0
+        self._building: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
+
+    async def nearest(self, reach: Reach, *, source: Source, vector: Vectors, limit: int) -> list[int]:
+        """The ids of the ``limit`` nearest entries within reach, best first.
+
+        Args:
+            vector: of shape (dimensions,), of length 1.
+        """
+        found: list[tuple[int, float]] = []
+        for scope, generation in await self._generations(reach, source):
+            cached = await self._at_least(scope, source, generation)
+            found += await asyncio.to_thread(cached.search, vector, limit)
+        return [entry_id for entry_id, _ in heapq.nlargest(limit, found, key=lambda pair: pair[1])]
+
+    async def record_change(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        source: Source,
+        gone: Sequence[int] = (),
+        added: Sequence[int] = (),
+        vectors: Vectors | None = None,
+    ) -> None:
+        """Move the generation, and after commit the index in memory, where it stood at the one before.
+
+        Args:
+            gone: entries that have no vector any more.
+            added: entries that have one now.
+            vectors: theirs, of shape (len(added), dimensions).
+        """
+        generations = index_generations
+        row = (in_scope(generations, scope), generations.c.source == source.value)
+        before = (await tx.connection.execute(select(generations.c.generation).where(*row))).scalar_one_or_none()
+        after = max(self._ids.next(), (before or 0) + 1)
+        if before is None:
+            values = {"person": scope.person, "audience": scope.audience, "source": source.value}
+            await tx.connection.execute(insert(generations).values(**values, generation=after))
+        else:
+            await tx.connection.execute(update(generations).where(*row).values(generation=after))
+        if vectors is None:
+            vectors = np.empty((0, self._embedder.dimensions), dtype=np.float32)
+        change = _Change(gone=gone, added=added, vectors=vectors)
+        tx.after_commit(lambda: self._follow((scope, source), change, before, after))
+
+    def forget(self, scope: Scope) -> None:
+        """Drop every index of a scope."""
+        for source in Source:
+            self._drop((scope, source))
+
+    def _follow(self, key: _Key, change: _Change, before: int | None, after: int) -> None:
+        cached = self._indexes.get(key)
+        if cached is None or cached.generation >= after:
+            return
+        if cached.generation == before:
+            cached.follow(change, after)
+            self._fit(cached)
+        else:
+            self._drop(key)
+
+    async def _generations(self, reach: Reach, source: Source) -> list[tuple[Scope, int]]:
+        query = select(index_generations).where(
+            in_reach(index_generations, reach), index_generations.c.source == source.value
+        )
+        async with self._database.read() as connection:
+            rows = (await connection.execute(query)).all()
+        return [(scope_of_row(row), row.generation) for row in rows]
+
+    async def _at_least(self, scope: Scope, source: Source, generation: int) -> _CachedIndex:
+        key = (scope, source)
+        lock = self._building.setdefault(key, asyncio.Lock())
+        async with lock:
+            cached = self._indexes.get(key)
+            if cached is None or cached.generation < generation:
+                cached = await self._build(scope, source)
+                self._drop(key)
+                self._indexes[key] = cached
+            self._indexes.move_to_end(key)
+            self._fit(cached)
+        return cached
+
+    async def _build(self, scope: Scope, source: Source) -> _CachedIndex:
+        dimensions = self._embedder.dimensions
+        index = self._new_index(dimensions)
+        generation = select(index_generations.c.generation).where(
+            in_scope(index_generations, scope), index_generations.c.source == source.value
+        )
+        place = (-1, -1)
+        async with self._database.read() as connection:
+            # The generation first: an index may hold more than its generation says, but never less.
+            built_at = (await connection.execute(generation)).scalar_one_or_none() or 0
+            while rows := (await connection.execute(self._page(scope, source, place))).all():
+                place = (rows[-1].record_id, rows[-1].chunk)
+                await asyncio.to_thread(
+                    _load, index, [row.id for row in rows], [row.vector for row in rows], dimensions
+                )
+        _log.info("vector_index_built", source=source.value, vectors=len(index))
+        return _CachedIndex(index, built_at)
+
+    def _page(self, scope: Scope, source: Source, place: tuple[int, int]) -> Select[tuple[int, int, int, bytes]]:
+        entry = search_entries.c
+        return (
+            select(entry.record_id, entry.chunk, entry.id, entry.vector)
+            .where(
+                in_scope(search_entries, scope),
+                entry.source == source.value,
+                entry.embedder == self._embedder.name,
+                tuple_(entry.record_id, entry.chunk) > tuple_(*place),
+            )
+            .order_by(entry.record_id, entry.chunk)
+            .limit(_ROWS_PER_STATEMENT)
+        )
+
+    def _fit(self, changed: _CachedIndex) -> None:
+        """Count an index that is held anew, and drop those searched longest ago until the rest fits."""
+        size = changed.size_bytes
+        self._held_bytes += size - changed.counted_bytes
+        changed.counted_bytes = size
+        while self._held_bytes > self._capacity_bytes and len(self._indexes) > 1:
+            self._drop(next(iter(self._indexes)))
+
+    def _drop(self, key: _Key) -> None:
+        dropped = self._indexes.pop(key, None)
+        if dropped is not None:
+            self._held_bytes -= dropped.counted_bytes
+
+
+def _load(index: VectorIndex, ids: Sequence[int], stored: Sequence[bytes], dimensions: int) -> None:
+    index.add(ids, vectors_from_bytes(stored, dimensions))
