@@ -49,9 +49,9 @@ def room_for_turn(fixed: int, parameters: MemoryParameters, calibrated: Callable
     room = estimated_room(input_budget(parameters), calibrated) - fixed
     if room < LEAST_TURN:
         raise InvalidInput(
-            f"The fixed parts of the prompt need {calibrated(fixed + LEAST_TURN):,} tokens, which a context window "
-            f"of {parameters.context_window_tokens:,} does not hold beside {parameters.max_output_tokens:,} for the "
-            "answer. Raise CONTEXT_WINDOW_TOKENS or lower MAX_OUTPUT_TOKENS."
+            f"The fixed parts of the prompt need {calibrated(fixed + LEAST_TURN):,} tokens. That does not fit a "
+            f"context window of {parameters.context_window_tokens:,} of which {parameters.max_output_tokens:,} are "
+            "kept for the answer. Raise CONTEXT_WINDOW_TOKENS or lower MAX_OUTPUT_TOKENS."
         )
     return room
 
