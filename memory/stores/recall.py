@@ -1,0 +1,305 @@
+"""The recall log: every message of every conversation, verbatim, whether it is still in the window or not.
+
+The window is a view of it: the messages without ``evicted_at``. Evicting one changes no text.
+
+Invariant: a message comes out as it went in, part by part, in the order it was stored.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any
+
+import structlog
+from sqlalchemy import Row, Select, delete, func, insert, select, update
+
+from memory.database import Database, Transaction
+from memory.ids import IdSource
+from memory.messages import Message, Role, parts_from_json, parts_to_json
+from memory.policy.chunking import pieces
+from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
+from memory.policy.text import spoken_date
+from memory.ports import Vectors
+from memory.records import (
+    EvictionReason,
+    NewMessage,
+    Reach,
+    Scope,
+    SearchHit,
+    Session,
+    Source,
+    StoredMessage,
+)
+from memory.schema import messages as table
+from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, rows_of_scope, scope_of_row
+from memory.stores.search import SearchStore
+
+_log = structlog.get_logger(__name__)
+
+# The window summary covers what left the window by itself, not what was refused, unanswered or imported.
+_FOLDED_REASONS = (EvictionReason.THRESHOLD, EvictionReason.HISTORY_LIMIT, EvictionReason.SESSION_END)
+
+# Results asked for where the first candidates were nearly all left out, as with someone who talks in many channels
+# at once and whose messages still stand in their windows.
+_MANY = 500
+
+
+class RecallStore:
+    """The table of messages.
+
+    Args:
+        database: where the rows are.
+        search: indexes their texts.
+        ids: draws the messages' ids, which give their order.
+    """
+
+    name = "recall"
+
+    def __init__(self, database: Database, search: SearchStore, ids: IdSource) -> None:
+        self._database = database
+        self._search = search
+        self._ids = ids
+
+    async def append(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        session: Session,
+        messages: Sequence[NewMessage],
+        exchange_id: int | None = None,
+        evicted: EvictionReason | None = None,
+        at: datetime,
+    ) -> list[StoredMessage]:
+        """Store messages in order, and make their texts searchable under their speaker and date.
+
+        Args:
+            scope: whose log.
+            tx: the open transaction.
+            session: the session, and by it the conversation, that they belong to.
+            messages: what was said. Text must be free of lone surrogates (``policy.text.clean``).
+            exchange_id: the exchange they continue; None where the first of them begins one.
+            evicted: why they never enter the window; None where they do.
+            at: when they are stored.
+        """
+        stored: list[StoredMessage] = []
+        for new in messages:
+            message_id = self._ids.next()
+            exchange_id = message_id if exchange_id is None else exchange_id
+            stored.append(
+                StoredMessage(
+                    id=message_id,
+                    scope=scope,
+                    conversation=session.conversation,
+                    session_id=session.id,
+                    exchange_id=exchange_id,
+                    author=new.author,
+                    message=new.message,
+                    sent_at=as_stored(new.sent_at),
+                    tokens=new.tokens,
+                    platform_id=new.platform_id,
+                    evicted_at=None if evicted is None else as_stored(at),
+                    eviction_reason=evicted,
+                )
+            )
+        if stored:
+            await tx.connection.execute(insert(table), [_row(message) for message in stored])
+            items = [(message.id, piece) for message in stored for piece in _searchable(message)]
+            await self._search.put(scope, tx, source=Source.RECALL, items=items)
+        return stored
+
+    async def window(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:
+        """The messages of a conversation that did not leave the window, oldest first."""
+        query = _of_conversation(scope, conversation).where(table.c.evicted_at.is_(None))
+        return tuple(await self._found(query))
+
+    async def evict(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        message_ids: Collection[int],
+        reason: EvictionReason,
+        at: datetime,
+    ) -> int:
+        """Take messages out of the window; how many. One that left it already keeps its reason."""
+        leaving = in_scope(table, scope) & table.c.id.in_(message_ids) & table.c.evicted_at.is_(None)
+        conversations = select(table.c.conversation).where(leaving)
+        in_window = in_scope(table, scope) & table.c.conversation.in_(conversations) & table.c.evicted_at.is_(None)
+        rows = await tx.connection.execute(select(table.c.id, table.c.tokens).where(in_window))
+        tokens = {row.id: row.tokens for row in rows}
+        await tx.connection.execute(
+            update(table).where(leaving).values(evicted_at=at, eviction_reason=reason.value)
+        )
+        staying = [count for message_id, count in tokens.items() if message_id not in message_ids]
+        evicted = len(tokens) - len(staying)
+        if evicted:
+            tx.after_commit(
+                lambda: _log.info(
+                    "eviction",
+                    reason=reason.value,
+                    messages=evicted,
+                    messages_left=len(staying),
+                    tokens_before=sum(tokens.values()),
+                    tokens_after=sum(staying),
+                )
+            )
+        return evicted
+
+    async def unfolded(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:
+        """The messages that left the window and are not yet covered by the window summary, oldest first."""
+        query = _of_conversation(scope, conversation).where(
+            table.c.folded.is_(False),
+            table.c.evicted_at.is_not(None),
+            table.c.eviction_reason.in_([reason.value for reason in _FOLDED_REASONS]),
+        )
+        return tuple(await self._found(query))
+
+    async def mark_folded(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> None:
+        """Note that the window summary covers these messages."""
+        await tx.connection.execute(
+            update(table).where(in_scope(table, scope), table.c.id.in_(message_ids)).values(folded=True)
+        )
+
+    async def search(
+        self,
+        reach: Reach,
+        query: str,
+        *,
+        limit: int,
+        evicted_only: bool,
+        exclude: frozenset[int] = frozenset(),
+        vector: Vectors | None = None,
+        floor: bool = False,
+    ) -> list[SearchHit]:
+        """The messages that answer a query best, best first.
+
+        Args:
+            reach: what may be read.
+            query: any text.
+            limit: hits at most.
+            evicted_only: leave out what still stands in a window.
+            exclude: messages to leave out.
+            vector: the query's, where the caller has it already, of shape (dimensions,).
+            floor: leave out what is not relevant enough to be shown unasked.
+        """
+        for wanted in (limit + len(exclude), _MANY):
+            entries = await self._search.search(
+                reach, source=Source.RECALL, query=query, limit=wanted, vector=vector
+            )
+            usable = {
+                message.id: message
+                for message in await self.get(reach, {entry.record_id for entry in entries})
+                if message.id not in exclude and not (evicted_only and message.evicted_at is None)
+            }
+            if len(usable) >= limit or len(entries) < wanted:
+                break
+        ranked = rank([entry for entry in entries if entry.record_id in usable])
+        if floor:
+            ranked = above_floor(ranked, query)
+        return [_hit(usable[entry.entry.record_id], entry) for entry in ranked[:limit]]
+
+    async def between(self, reach: Reach, start: datetime, end: datetime, *, limit: int) -> list[StoredMessage]:
+        """Messages by when they were sent, both ends included, oldest first."""
+        query = (
+            select(table)
+            .where(in_reach(table, reach), table.c.sent_at.between(start, end))
+            .order_by(table.c.sent_at, table.c.id)
+            .limit(limit)
+        )
+        return await self._found(query)
+
+    async def get(self, reach: Reach, message_ids: Collection[int]) -> list[StoredMessage]:
+        """The messages of these ids within reach, oldest first; unknown ids are left out."""
+        query = select(table).where(in_reach(table, reach), table.c.id.in_(message_ids)).order_by(table.c.id)
+        return await self._found(query)
+
+    async def remove(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> int:
+        """Delete messages for good, as when they are deleted on the platform; how many."""
+        mine = in_scope(table, scope) & table.c.id.in_(message_ids)
+        removed = (await tx.connection.execute(delete(table).where(mine))).rowcount
+        await self._search.remove(scope, tx, source=Source.RECALL, record_ids=list(message_ids))
+        return removed
+
+    async def count(self, scope: Scope) -> int:
+        """How many messages a scope has."""
+        query = select(func.count()).select_from(table).where(in_scope(table, scope))
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one()
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every message of a scope, oldest first."""
+        rows = await rows_of_scope(self._database, table, scope)
+        return [{**row, "parts": json.loads(row["parts"])} for row in rows]
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every message of a scope (the search store erases its entries); rows deleted per table."""
+        return {table.name: await delete_scope(tx, table, scope)}
+
+    async def _found(self, query: Select[Any]) -> list[StoredMessage]:
+        async with self._database.read() as connection:
+            return [_stored(row) for row in await connection.execute(query)]
+
+
+def _of_conversation(scope: Scope, conversation: str) -> Select[Any]:
+    mine = in_scope(table, scope) & (table.c.conversation == conversation)
+    return select(table).where(mine).order_by(table.c.id)
+
+
+def _searchable(message: StoredMessage) -> list[str]:
+    text = message.text
+    return pieces(text, heading=f"{message.author} ({spoken_date(message.sent_at)})") if text.strip() else []
+
+
+def _hit(message: StoredMessage, ranked: RankedEntry) -> SearchHit:
+    return SearchHit(
+        source=Source.RECALL,
+        scope=message.scope,
+        record_id=message.id,
+        score=ranked.score,
+        text=message.text,
+        author=message.author,
+        at=message.sent_at,
+        reason=why_found(ranked),
+        message_ids=(message.id,),
+    )
+
+
+def _row(message: StoredMessage) -> dict[str, Any]:
+    return {
+        "person": message.scope.person,
+        "audience": message.scope.audience,
+        "id": message.id,
+        "conversation": message.conversation,
+        "session_id": message.session_id,
+        "exchange_id": message.exchange_id,
+        "role": message.message.role.value,
+        "author": message.author,
+        "parts": parts_to_json(message.message.parts),
+        "sent_at": message.sent_at,
+        "tokens": message.tokens,
+        "platform_id": message.platform_id,
+        "evicted_at": message.evicted_at,
+        "eviction_reason": None if message.eviction_reason is None else message.eviction_reason.value,
+        "folded": message.folded,
+    }
+
+
+def _stored(row: Row[Any]) -> StoredMessage:
+    return StoredMessage(
+        id=row.id,
+        scope=scope_of_row(row),
+        conversation=row.conversation,
+        session_id=row.session_id,
+        exchange_id=row.exchange_id,
+        author=row.author,
+        message=Message(role=Role(row.role), parts=parts_from_json(row.parts)),
+        sent_at=row.sent_at,
+        tokens=row.tokens,
+        platform_id=row.platform_id,
+        evicted_at=row.evicted_at,
+        eviction_reason=None if row.eviction_reason is None else EvictionReason(row.eviction_reason),
+        folded=row.folded,
+    )
