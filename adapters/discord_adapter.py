@@ -1,0 +1,318 @@
+"""Discord: the connection, what comes in, and what goes out.
+
+In a direct chat every message is for the bot; in a server those that mention it or reply to it.
+
+Invariant: a message is handed over before anything else is done with it, and in the order Discord sent it. The
+audience it is given is never wider than the people who could read it. Of one answer no part appears twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+
+import aiohttp
+import discord
+import structlog
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+from adapters.discord_message import PLATFORM, channel_id, incoming
+from adapters.text import split
+from bot.chat import AdapterStartFailed, Conversation, DeliveryFailed, DeliveryRefused, OnMessage, OutgoingMessage
+
+_log = structlog.get_logger(__name__)
+
+MESSAGE_LIMIT = 2_000
+_NONCE_LENGTH = 25
+_GATEWAY_DEADLINE = 60.0
+_RETRY_DELAYS = (0.1, 1.0, 4.0)
+_LONGEST_RATE_LIMIT = 60.0
+_TYPING_INTERVAL = 8.0
+_LOOKUP_LIMIT = 100
+_REFUSALS = frozenset({400, 403, 404})
+
+# discord.py itself repeats a request after a reset connection only by the error numbers of macOS and Windows.
+_CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
+
+_PORTAL = "https://discord.com/developers/applications"
+_BAD_TOKEN = (
+    f"Discord does not accept DISCORD_TOKEN. Open {_PORTAL}, choose your application, then Bot, Reset Token, and "
+    "put the new token into DISCORD_TOKEN."
+)
+_UNREACHABLE = "Discord cannot be reached: {reason}. Check the network connection, then start again."
+_FATAL_CLOSES = {
+    4004: _BAD_TOKEN,
+    4011: "The bot is in so many servers that Discord asks for shards, which this version does not use.",
+    4013: "Discord does not know the events that were asked for. A newer version of discord.py is needed.",
+    4014: (
+        f"Discord withholds the text of messages. Open {_PORTAL}, choose your application, then Bot, switch on "
+        "Message Content Intent, and start again."
+    ),
+}
+
+
+class _Client(discord.Client):
+    """discord.py's client, with its message event bound to the adapter's callback."""
+
+    def __init__(self, adapter: DiscordAdapter, *, message_content: bool, guild_ready_timeout: float) -> None:
+        super().__init__(
+            intents=discord.Intents(
+                guilds=True, guild_messages=True, dm_messages=True, message_content=message_content
+            ),
+            allowed_mentions=discord.AllowedMentions(everyone=False, users=False, roles=False, replied_user=True),
+            max_messages=None,
+            max_ratelimit_timeout=_LONGEST_RATE_LIMIT,
+            guild_ready_timeout=guild_ready_timeout,
+        )
+        self._adapter = adapter
+
+    async def on_message(self, message: discord.Message) -> None:
+        await self._adapter.receive(message)
+
+    async def on_ready(self) -> None:
+        _log.info("discord_ready", servers=len(self.guilds), message_content=self.intents.message_content)
+
+
+class DiscordAdapter:
+    """The channel adapter for Discord; see ``bot.chat.ChannelAdapter``.
+
+    Args:
+        token: the bot token.
+        on_message: stores a message durably. Called for the messages that are for the bot.
+        api_url: another address for Discord's API, as ``https://host/api/v10``.
+        gateway_url: another address for its gateway, as ``wss://host/``.
+        guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
+    """
+
+    platform = PLATFORM
+
+    def __init__(
+        self,
+        *,
+        token: str,
+        on_message: OnMessage,
+        api_url: str | None = None,
+        gateway_url: str | None = None,
+        guild_ready_timeout: float = 2.0,
+    ) -> None:
+        self._token = token
+        self._on_message = on_message
+        self._api_url = api_url
+        self._gateway_url = gateway_url
+        self._guild_ready_timeout = guild_ready_timeout
+        self._client: _Client | None = None
+        self._connection: asyncio.Task[None] | None = None
+        self._storing: set[asyncio.Future[bool]] = set()
+        self._parts_there: dict[str, int] = {}
+
+    # the connection
+
+    async def start(self) -> None:
+        """Log in, connect, and return once the servers are known. The connection is kept in the background.
+
+        Where the message content intent is switched off, the bot still answers direct chats and mentions.
+
+        Raises:
+            AdapterStartFailed: the token is refused, or Discord cannot be reached.
+        """
+        if self._api_url is not None:
+            Route.BASE = self._api_url.rstrip("/")
+        if self._gateway_url is not None:
+            DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(self._gateway_url)
+        try:
+            await self._connect(message_content=True)
+        except discord.PrivilegedIntentsRequired:
+            _log.warning(
+                "discord_message_content_intent_off",
+                effect="in servers only messages that mention the bot are read",
+                remedy=f"{_PORTAL}: your application, Bot, switch on Message Content Intent, start again",
+            )
+            await self._connect(message_content=False)
+
+    async def _connect(self, *, message_content: bool) -> None:
+        client = _Client(self, message_content=message_content, guild_ready_timeout=self._guild_ready_timeout)
+        self._client = client
+        try:
+            await client.login(self._token)
+            self._connection = asyncio.create_task(client.connect())
+            await self._until_ready(client, self._connection)
+        except discord.PrivilegedIntentsRequired:
+            await self.stop()
+            raise
+        except (discord.DiscordException, *_CONNECTION_ERRORS) as error:
+            await self.stop()
+            raise _start_failure(error) from error
+
+    async def _until_ready(self, client: _Client, connection: asyncio.Task[None]) -> None:
+        ready = asyncio.create_task(client.wait_until_ready())
+        try:
+            await asyncio.wait({ready, connection}, timeout=_GATEWAY_DEADLINE, return_when=asyncio.FIRST_COMPLETED)
+            if connection.done():
+                connection.result()
+            if not ready.done():
+                raise TimeoutError("its gateway does not answer")
+        finally:
+            ready.cancel()
+
+    async def closed(self) -> None:
+        """Return when the connection has been ended by ``stop``.
+
+        Raises:
+            AdapterStartFailed: Discord ended it for good.
+        """
+        if self._connection is None:
+            return
+        await asyncio.wait({self._connection})
+        error = None if self._connection.cancelled() else self._connection.exception()
+        if error is not None:
+            raise _start_failure(error) from error
+
+    async def stop(self) -> None:
+        """Disconnect, once the messages that have arrived are stored."""
+        if self._client is not None:
+            await self._client.close()
+        if self._connection is not None:
+            self._connection.cancel()  # it may be waiting to reconnect
+            await asyncio.wait({self._connection})
+        if self._storing:
+            await asyncio.wait(self._storing)
+
+    def state(self) -> dict[str, bool | float | None]:
+        """Whether the gateway is connected, and its latency in seconds where one was measured."""
+        client = self._client
+        connected = client is not None and client.is_ready() and client.ws is not None and client.ws.open
+        latency = client.latency if client is not None else math.nan
+        return {"connected": connected, "latency": latency if math.isfinite(latency) else None}
+
+    # what comes in
+
+    async def receive(self, message: discord.Message) -> None:
+        """Hand a message of Discord's over if it is for the bot."""
+        if self._client is None or self._client.user is None:
+            return
+        accepted = incoming(message, self._client.user)
+        if accepted is None:
+            return
+        storing = asyncio.ensure_future(self._on_message(accepted))
+        self._storing.add(storing)
+        storing.add_done_callback(self._storing.discard)
+        await storing
+
+    # what goes out
+
+    async def send(self, message: OutgoingMessage) -> None:
+        """Deliver an answer in parts of at most 2,000 characters, the first as a reply.
+
+        Raises:
+            DeliveryFailed: Discord did not take a part; another ``send`` goes on from there.
+            DeliveryRefused: the channel is gone or closed to the bot.
+        """
+        parts = split(message.text, MESSAGE_LIMIT)
+        first = self._parts_there.pop(message.delivery_key, 0)
+        for index in range(first, len(parts)):
+            try:
+                await self._send_part(message, parts[index], index)
+            except DeliveryFailed:
+                self._parts_there[message.delivery_key] = index
+                raise
+
+    async def _send_part(self, message: OutgoingMessage, text: str, index: int) -> None:
+        channel = self._channel(message.conversation)
+        reference = None
+        if index == 0:
+            reference = discord.MessageReference(
+                message_id=int(message.in_reply_to), channel_id=channel.id, fail_if_not_exists=False
+            )
+        for delay in (*_RETRY_DELAYS, None):
+            try:
+                # The same nonce with every attempt: Discord answers a repeated one with the message it has.
+                await channel.send(text, nonce=_nonce(message.delivery_key, index), reference=reference)  # type: ignore[arg-type]  # None is its default
+                return
+            except discord.HTTPException as error:
+                if error.status in _REFUSALS:
+                    raise DeliveryRefused(f"Discord refuses the message: {error.status}/{error.code}") from error
+                raise DeliveryFailed(f"Discord did not take the message: {error.status}/{error.code}") from error
+            except discord.DiscordException as error:
+                raise DeliveryFailed(f"Discord did not take the message: {error}") from error
+            except _CONNECTION_ERRORS as error:
+                if delay is None or self._client is None or self._client.is_closed():
+                    raise DeliveryFailed(f"The connection to Discord broke: {type(error).__name__}") from error
+                _log.info("discord_send_repeated", error=type(error).__name__, part=index)
+                await asyncio.sleep(delay)
+
+    async def was_delivered(self, message: OutgoingMessage) -> bool:
+        """Look for the answer among the bot's messages after the one it answers.
+
+        Where only its first parts are there, the next ``send`` of the same answer goes on with the others.
+        """
+        parts = split(message.text, MESSAGE_LIMIT)
+        asked = discord.Object(int(message.in_reply_to))
+        there = 0
+        try:
+            async for found in self._channel(message.conversation).history(
+                after=asked, limit=_LOOKUP_LIMIT, oldest_first=True
+            ):
+                if there < len(parts) and self._is_part(found, message, parts[there], there):
+                    there += 1
+        except (discord.DiscordException, DeliveryFailed, *_CONNECTION_ERRORS) as error:
+            _log.warning("discord_lookup_failed", conversation=message.conversation.key, error=type(error).__name__)
+            return True
+        if there < len(parts):
+            self._parts_there[message.delivery_key] = there
+        return there == len(parts)
+
+    def _is_part(self, found: discord.Message, message: OutgoingMessage, text: str, index: int) -> bool:
+        if self._client is None or found.author != self._client.user:
+            return False
+        if str(found.nonce) == _nonce(message.delivery_key, index):
+            return True
+        if found.reference is not None:
+            return index == 0 and str(found.reference.message_id) == message.in_reply_to
+        return found.content.strip() == text.strip()
+
+    @asynccontextmanager
+    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+        """Show that an answer is being written, from the background, so that it delays nothing."""
+        indicator = asyncio.create_task(self._keep_typing(conversation))
+        try:
+            yield
+        finally:
+            indicator.cancel()
+            await asyncio.wait({indicator})
+
+    async def _keep_typing(self, conversation: Conversation) -> None:
+        with suppress(discord.DiscordException, DeliveryFailed, *_CONNECTION_ERRORS):
+            while True:
+                await self._channel(conversation).typing()
+                await asyncio.sleep(_TYPING_INTERVAL)
+
+    def _channel(self, conversation: Conversation) -> discord.PartialMessageable:
+        """The channel by its id alone, since after a restart a direct chat is in no cache."""
+        if self._client is None or self._client.is_closed():
+            raise DeliveryFailed("Discord is not connected")
+        return self._client.get_partial_messageable(channel_id(conversation))
+
+
+def _nonce(delivery_key: str, index: int) -> str:
+    return hashlib.sha256(f"{delivery_key}/{index}".encode()).hexdigest()[:_NONCE_LENGTH]
+
+
+def _start_failure(error: BaseException) -> AdapterStartFailed:
+    match error:
+        case discord.LoginFailure():
+            return AdapterStartFailed(_BAD_TOKEN)
+        case discord.PrivilegedIntentsRequired():
+            return AdapterStartFailed(_FATAL_CLOSES[4014])
+        case discord.ConnectionClosed() if error.code in _FATAL_CLOSES:
+            return AdapterStartFailed(_FATAL_CLOSES[error.code])
+        case discord.ConnectionClosed():
+            return AdapterStartFailed(f"Discord closed the connection for good, with code {error.code}.")
+        case discord.HTTPException():
+            return AdapterStartFailed(_UNREACHABLE.format(reason=f"it answered with status {error.status}"))
+        case _:
+            return AdapterStartFailed(_UNREACHABLE.format(reason=str(error) or type(error).__name__))

@@ -1,0 +1,110 @@
+"""From a message of discord.py to an incoming message; pure.
+
+Invariant: the audience is never wider than the people who could read the message. Whatever is not known for
+certain to be a direct chat or a channel that the whole server reads counts as private.
+"""
+
+from __future__ import annotations
+
+import re
+
+import discord
+
+from bot.chat import Conversation, IncomingMessage
+
+PLATFORM = "discord"
+
+_MENTION = re.compile(r"<(@[!&]?|#)(\d+)>( ?)")
+_SAID_BY_PEOPLE = (discord.MessageType.default, discord.MessageType.reply)
+
+
+def incoming(message: discord.Message, me: discord.ClientUser) -> IncomingMessage | None:
+    """The message as the application knows it, or None if it is not for the bot.
+
+    Args:
+        message: as it came from the gateway.
+        me: the bot's own user.
+    """
+    if message.author.bot or message.webhook_id is not None or message.type not in _SAID_BY_PEOPLE:
+        return None
+    direct = isinstance(message.channel, discord.DMChannel)
+    mentioned = _mentions(message, me)
+    if not (direct or mentioned or _replies_to(message, me)):
+        return None
+    text = _text(message, me)
+    if not text and mentioned:
+        text = f"@{me.display_name}"
+    if not text:
+        return None
+    return IncomingMessage(
+        id=str(message.id),
+        conversation=conversation_of(message),
+        person=f"{PLATFORM}:{message.author.id}",
+        author_name=message.author.display_name,
+        text=text,
+        sent_at=message.created_at,
+    )
+
+
+def conversation_of(message: discord.Message) -> Conversation:
+    """Where a message was said, and who could read it."""
+    channel = message.channel
+    key = f"{PLATFORM}:{channel.id}"
+    if isinstance(channel, discord.DMChannel):
+        return Conversation(platform=PLATFORM, key=key, audience="dm")
+    if message.guild is None:  # a group chat, or a server that is not known yet
+        return Conversation(platform=PLATFORM, key=key, audience=f"channel:{channel.id}")
+    community = f"guild:{message.guild.id}"
+    place_id = channel.id
+    if isinstance(channel, discord.Thread) and not channel.is_private():
+        place_id = channel.parent_id
+    place = message.guild.get_channel(place_id)  # finds no private thread
+    if place is not None and _whole_server_reads(place):
+        return Conversation(platform=PLATFORM, key=key, audience=community)
+    return Conversation(platform=PLATFORM, key=key, audience=f"channel:{place_id}", community=community)
+
+
+def channel_id(conversation: Conversation) -> int:
+    """The id of the channel, thread or direct chat that a conversation's key names."""
+    return int(conversation.key.removeprefix(f"{PLATFORM}:"))
+
+
+def _whole_server_reads(channel: discord.abc.GuildChannel) -> bool:
+    everyone = channel.permissions_for(channel.guild.default_role)
+    spoken = isinstance(channel, discord.VoiceChannel | discord.StageChannel)
+    if not everyone.view_channel or (spoken and not everyone.connect):
+        return False
+    return not any(
+        overwrite.view_channel is False and not (isinstance(whom, discord.Role) and whom.is_bot_managed())
+        for whom, overwrite in channel.overwrites.items()
+    )
+
+
+def _mentions(message: discord.Message, me: discord.ClientUser) -> bool:
+    # Discord offers the bot's own role beside its user when somebody types its name.
+    own_role = message.guild.self_role if message.guild is not None else None
+    return any(user.id == me.id for user in message.mentions) or (
+        own_role is not None and own_role in message.role_mentions
+    )
+
+
+def _replies_to(message: discord.Message, me: discord.ClientUser) -> bool:
+    original = message.reference.resolved if message.reference is not None else None
+    return isinstance(original, discord.Message) and original.author.id == me.id
+
+
+def _text(message: discord.Message, me: discord.ClientUser) -> str:
+    """The text, without the mention of the bot, with other mentions as people see them, and what is attached."""
+    names = {("@", user.id): f"@{user.display_name}" for user in message.mentions}
+    names |= {("@&", role.id): f"@{role.name}" for role in message.role_mentions}
+    names |= {("#", channel.id): f"#{channel.name}" for channel in message.channel_mentions}
+    own_role = message.guild.self_role if message.guild is not None else None
+    own = {("@", me.id), ("@&", own_role.id if own_role is not None else None)}
+
+    def readable(mention: re.Match[str]) -> str:
+        whom = (mention[1].rstrip("!"), int(mention[2]))
+        return "" if whom in own else names[whom] + mention[3] if whom in names else mention[0]
+
+    text = _MENTION.sub(readable, message.content).strip()
+    attached = [f"[attached: {attachment.filename}]" for attachment in message.attachments]
+    return "\n".join([text, *attached]).strip()

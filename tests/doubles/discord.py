@@ -1,0 +1,423 @@
+"""A small Discord on a loopback port: REST v10 and gateway v10, enough for a bot that chats.
+
+It keeps what Discord keeps (servers, channels, who may see them, messages), enforces what Discord enforces
+(token, intents, lengths, nonces, references), and misbehaves on request: scripted answers, cut connections, held
+responses, closed and invalidated sessions, events delivered twice.
+
+Invariant: ids are snowflakes that rise; a bot connects to it from this process or from another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from aiohttp import WSCloseCode, WSMsgType, web
+
+from tests.doubles.discord_world import (
+    DEFAULT_PERMISSIONS,
+    DM,
+    PRIVATE_THREAD,
+    PUBLIC_THREAD,
+    START,
+    TEXT,
+    VIEW_CHANNEL,
+    Channel,
+    Guild,
+    Member,
+    Payload,
+    application_payload,
+    guild_payload,
+    page,
+    role_payload,
+)
+
+TOKEN = "discord-token"
+
+_DISCORD_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
+_GUILD_MESSAGES, _DM_MESSAGES, _MESSAGE_CONTENT = 1 << 9, 1 << 12, 1 << 15
+_PATIENCE = 20.0
+
+
+@dataclass(kw_only=True)
+class Scripted:
+    """What to do with the next matching request instead of serving it.
+
+    Attributes:
+        status: answer with this status, unless the connection is cut.
+        cut: close the connection without an answer.
+        served: serve the request before cutting, so that only the answer is lost.
+    """
+
+    status: int = 500
+    body: Payload = field(default_factory=lambda: {"message": "scripted", "code": 0})
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cut: bool = False
+    served: bool = False
+
+
+class DiscordDouble:
+    """See the module. Use it as ``async with DiscordDouble().running() as discord``.
+
+    Attributes:
+        bot: the bot's own user.
+        sent: the payloads of the messages the bot created, in order, each with its ``id`` and ``channel_id``.
+        posts: how many requests to create a message arrived, the refused and repeated ones included.
+        typing: the channels in which the bot showed that it writes.
+        identified: the intents of each IDENTIFY.
+        resumed: how many sessions were resumed.
+        message_content_allowed: the message content intent's switch in the developer portal.
+    """
+
+    def __init__(self, now: Callable[[], datetime] = lambda: START) -> None:
+        self._now = now
+        self._count = 0
+        self._changed = asyncio.Event()
+        self._users: dict[str, Member] = {}
+        self._channels: dict[str, Channel] = {}
+        self._guilds: list[Guild] = []
+        self._scripts: list[tuple[str, re.Pattern[str], Scripted]] = []
+        self._hold: asyncio.Event | None = None
+        self._sockets: list[web.WebSocketResponse] = []
+        self._session = ""
+        self._intents = 0
+        self._events: list[Payload] = []
+        self.bot = self.add_user("Keepsake", bot=True)
+        self.sent: list[Payload] = []
+        self.posts = 0
+        self.typing: list[str] = []
+        self.identified: list[int] = []
+        self.resumed = 0
+        self.message_content_allowed = True
+        self.close_identify_with: int | None = None
+
+    # the world
+
+    def snowflake(self) -> str:
+        """A new id, stamped with the present time."""
+        self._count += 1
+        milliseconds = (self._now() - _DISCORD_EPOCH) // timedelta(milliseconds=1)
+        return str((milliseconds << 22) + self._count)
+
+    def add_user(self, name: str, *, bot: bool = False) -> Member:
+        user = Member(id=self.snowflake(), name=name, bot=bot)
+        self._users[user.id] = user
+        return user
+
+    def add_guild(self, name: str, *, permissions: int = DEFAULT_PERMISSIONS) -> Guild:
+        """A server; ``permissions`` are those of @everyone. The bot has a role of its own, the last one."""
+        guild = Guild(id=self.snowflake(), name=name, permissions=permissions)
+        guild.roles = [
+            role_payload(guild.id, "@everyone", permissions),
+            role_payload(self.snowflake(), "Keepsake", 0, {"bot_id": self.bot.id}),
+        ]
+        self._guilds.append(guild)
+        return guild
+
+    def add_channel(
+        self, guild: Guild, name: str, *, kind: int = TEXT, hidden: bool = False, hidden_from: str | None = None
+    ) -> Channel:
+        """A channel of a server: ``hidden`` from @everyone, or ``hidden_from`` one role or member by id."""
+        deny = str(VIEW_CHANNEL)
+        overwrites = [{"id": guild.id, "type": 0, "allow": "0", "deny": deny}] if hidden else []
+        if hidden_from is not None:
+            role = any(role["id"] == hidden_from for role in guild.roles)
+            overwrites.append({"id": hidden_from, "type": 0 if role else 1, "allow": "0", "deny": deny})
+        channel = Channel(id=self.snowflake(), kind=kind, name=name, guild=guild, overwrites=overwrites)
+        return self._keep(channel)
+
+    def add_thread(self, parent: Channel, name: str = "thread", *, private: bool = False) -> Channel:
+        kind = PRIVATE_THREAD if private else PUBLIC_THREAD
+        return self._keep(Channel(id=self.snowflake(), kind=kind, name=name, guild=parent.guild, parent=parent))
+
+    def add_dm(self) -> Channel:
+        """A direct chat of the bot with one user."""
+        return self._keep(Channel(id=self.snowflake(), kind=DM))
+
+    def _keep(self, channel: Channel) -> Channel:
+        self._channels[channel.id] = channel
+        if channel.guild is not None:
+            channel.guild.channels.append(channel)
+        return channel
+
+    # what users do
+
+    async def post(
+        self,
+        channel: Channel,
+        author: Member,
+        text: str,
+        *,
+        reply_to: str | None = None,
+        times: int = 1,
+        **extra: Any,
+    ) -> str:
+        """A user says something; the bot is told ``times`` times. Returns the id of the message.
+
+        ``extra`` is laid over the payload, for example ``webhook_id`` or ``attachments``.
+        """
+        reference = {"message_id": reply_to, "channel_id": channel.id} if reply_to else None
+        payload = self._new_message(channel, author, text, reference) | extra
+        for _ in range(times):
+            await self.dispatch("MESSAGE_CREATE", payload)
+        return str(payload["id"])
+
+    def _new_message(self, channel: Channel, author: Member, text: str, reference: Payload | None) -> Payload:
+        mentions = [self._users[found] for found in re.findall(r"<@!?(\d+)>", text) if found in self._users]
+        payload: Payload = {
+            "id": self.snowflake(), "channel_id": channel.id, "author": author.payload(), "content": text,
+            "timestamp": self._now().isoformat(), "edited_timestamp": None, "tts": False, "type": 0,
+            "mention_everyone": False, "mentions": [mentioned.payload() for mentioned in mentions],
+            "mention_roles": re.findall(r"<@&(\d+)>", text), "attachments": [], "embeds": [], "pinned": False,
+        }  # fmt: skip
+        if channel.guild is not None:
+            payload |= {"guild_id": channel.guild.id, "member": author.as_guild_member()}
+        if reference is not None:
+            original = self._find(channel, str(reference["message_id"]))
+            payload |= {"type": 19, "message_reference": reference, "referenced_message": original}
+            if original is not None and original["author"] not in payload["mentions"]:
+                payload["mentions"].append(original["author"])  # a reply mentions unless its author says otherwise
+        channel.messages.append(payload)
+        return payload
+
+    @staticmethod
+    def _find(channel: Channel, message_id: str) -> Payload | None:
+        return next((message for message in channel.messages if message["id"] == message_id), None)
+
+    # misbehaviour
+
+    def script(self, method: str, path: str, *answers: Scripted) -> None:
+        """Treat the next requests whose path matches the pattern as told, one answer each."""
+        self._scripts += [(method, re.compile(path), answer) for answer in answers]
+
+    def hold_messages(self) -> None:
+        """From now on keep created messages, but withhold the response until ``release_messages``."""
+        self._hold = asyncio.Event()
+
+    def release_messages(self) -> None:
+        if self._hold is not None:
+            self._hold.set()
+            self._hold = None
+
+    async def drop_connection(self, code: int = 4000) -> None:
+        """Close the gateway's socket; the session can be resumed, and events keep for it."""
+        sockets, self._sockets = self._sockets, []
+        for socket in sockets:
+            await socket.close(code=code)
+
+    async def repeat_ready(self) -> None:
+        """Announce everything anew, as after a session that was lost."""
+        await self.dispatch("READY", self._ready())
+        for guild in self._guilds:
+            await self.dispatch("GUILD_CREATE", guild_payload(guild, self.bot))
+
+    # waiting
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Wait until something is true of this object. Raises TimeoutError if it never is."""
+        async with asyncio.timeout(_PATIENCE):
+            while not holds():
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def until_scripts_are_used(self) -> None:
+        await self.until(lambda: not self._scripts)
+
+    async def until_sent(self, count: int) -> list[Payload]:
+        """The messages of the bot, once there are so many."""
+        await self.until(lambda: len(self.sent) >= count)
+        return self.sent
+
+    async def until_connected(self) -> None:
+        await self.until(lambda: bool(self._sockets) and bool(self._session))
+
+    # serving
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[DiscordDouble]:
+        """Serve on a free port of 127.0.0.1."""
+        app = web.Application()
+        app.router.add_get("/gateway", self._gateway)
+        app.router.add_route("*", "/api/v10/{path:.*}", self._rest)
+        runner = web.AppRunner(app, shutdown_timeout=1.0)
+        await runner.setup()
+        site = web.TCPSite(runner, "127.0.0.1", 0)
+        await site.start()
+        self.host = f"127.0.0.1:{runner.addresses[0][1]}"
+        try:
+            yield self
+        finally:
+            self.release_messages()
+            await self.drop_connection(WSCloseCode.GOING_AWAY)
+            await runner.cleanup()
+
+    @property
+    def api_url(self) -> str:
+        return f"http://{self.host}/api/v10"
+
+    @property
+    def gateway_url(self) -> str:
+        return f"ws://{self.host}/gateway"
+
+    async def _rest(self, request: web.Request) -> web.StreamResponse:
+        path = "/" + request.match_info["path"]
+        scripted = self._take_script(request.method, path)
+        creates_message = request.method == "POST" and path.endswith("/messages")
+        self.posts += creates_message
+        if scripted is not None and not scripted.served:
+            response = _json(scripted.body, scripted.status, scripted.headers)
+        elif request.headers.get("Authorization") != f"Bot {TOKEN}":
+            response = _json({"message": "401: Unauthorized", "code": 0}, 401)
+        else:
+            response = await self._serve(request, path)
+        self._changed.set()
+        if creates_message and self._hold is not None:
+            await self._hold.wait()
+        if scripted is not None and scripted.cut and request.transport is not None:
+            request.transport.abort()
+        return response
+
+    def _take_script(self, method: str, path: str) -> Scripted | None:
+        for entry in self._scripts:
+            if entry[0] == method and entry[1].search(path):
+                self._scripts.remove(entry)
+                return entry[2]
+        return None
+
+    async def _serve(self, request: web.Request, path: str) -> web.StreamResponse:
+        if path == "/users/@me":
+            return _json(self.bot.payload())
+        if path == "/oauth2/applications/@me":
+            return _json(application_payload(self.bot))
+        found = re.fullmatch(r"/channels/(\d+)/(messages|typing)", path)
+        channel = self._channels.get(found[1]) if found else None
+        if found is None or channel is None:
+            return _json({"message": "Unknown Channel", "code": 10003}, 404)
+        if found[2] == "typing":
+            self.typing.append(channel.id)
+            return web.Response(status=204)
+        if request.method == "POST":
+            return await self._create_message(channel, await request.json())
+        return _json(page(channel.messages, request.query))
+
+    async def _create_message(self, channel: Channel, payload: Payload) -> web.Response:
+        text = payload["content"].strip()
+        if not text:
+            return _json({"message": "Cannot send an empty message", "code": 50006}, 400)
+        if len(text) > 2_000:
+            return _invalid("content", "BASE_TYPE_MAX_LENGTH", "Must be 2000 or fewer in length.")
+        repeated = self._sent_with_nonce(channel, payload)
+        if repeated is not None:
+            return _json(repeated)
+        reference = payload.get("message_reference")
+        if reference is not None and self._find(channel, str(reference["message_id"])) is None:
+            if reference.get("fail_if_not_exists", True):
+                return _invalid("message_reference", "MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message")
+            reference = None
+        message = self._new_message(channel, self.bot, text, reference)
+        self.sent.append(payload | {"id": message["id"], "channel_id": channel.id, "stored": message})
+        answer = message | {"nonce": payload.get("nonce")}
+        await self.dispatch("MESSAGE_CREATE", answer)
+        return _json(answer)
+
+    def _sent_with_nonce(self, channel: Channel, payload: Payload) -> Payload | None:
+        if not payload.get("enforce_nonce"):
+            return None
+        for sent in self.sent:
+            if sent["channel_id"] == channel.id and sent["nonce"] == payload["nonce"]:
+                return dict(sent["stored"])
+        return None
+
+    # the gateway
+
+    async def _gateway(self, request: web.Request) -> web.WebSocketResponse:
+        socket = web.WebSocketResponse()
+        await socket.prepare(request)
+        await socket.send_json({"op": 10, "d": {"heartbeat_interval": 45_000}, "s": None, "t": None})
+        async for frame in socket:
+            if frame.type is WSMsgType.TEXT:
+                await self._receive(socket, json.loads(frame.data))
+        if socket in self._sockets:
+            self._sockets.remove(socket)
+        self._changed.set()
+        return socket
+
+    async def _receive(self, socket: web.WebSocketResponse, frame: Payload) -> None:
+        if frame["op"] == 1:
+            await socket.send_json({"op": 11, "d": None, "s": None, "t": None})
+        elif frame["op"] == 2:
+            await self._identify(socket, frame["d"])
+        elif frame["op"] == 6:
+            await self._resume(socket, frame["d"])
+
+    async def _identify(self, socket: web.WebSocketResponse, identity: Payload) -> None:
+        self.identified.append(identity["intents"])
+        code = self.close_identify_with
+        if identity["token"] != TOKEN:
+            code = 4004
+        elif identity["intents"] & _MESSAGE_CONTENT and not self.message_content_allowed:
+            code = 4014
+        if code is not None:
+            await socket.close(code=code)
+            return
+        self._session, self._events, self._intents = self.snowflake(), [], identity["intents"]
+        self._sockets.append(socket)
+        await self.repeat_ready()
+
+    async def _resume(self, socket: web.WebSocketResponse, resume: Payload) -> None:
+        if resume["session_id"] != self._session:
+            await socket.send_json({"op": 9, "d": False, "s": None, "t": None})
+            return
+        for event in self._events[resume["seq"] :]:
+            await socket.send_json(event)
+        self._sockets.append(socket)
+        self.resumed += 1
+        await self.dispatch("RESUMED", {})
+
+    async def dispatch(self, event: str, payload: Payload) -> None:
+        """Send an event to the bot, or keep it for when it resumes; only what its intents allow."""
+        if event == "MESSAGE_CREATE":
+            wanted = _GUILD_MESSAGES if "guild_id" in payload else _DM_MESSAGES
+            if not self._intents & wanted:
+                return
+            payload = self._redacted(payload)
+        frame = {"op": 0, "t": event, "s": len(self._events) + 1, "d": payload}
+        self._events.append(frame)
+        if self._sockets and not self._sockets[-1].closed:
+            await self._sockets[-1].send_json(frame)
+        self._changed.set()
+
+    def _redacted(self, message: Payload) -> Payload:
+        """Without the message content intent, text is shown only in direct chats and where the bot is mentioned."""
+        mentioned = any(user["id"] == self.bot.id for user in message["mentions"])
+        own = message["author"]["id"] == self.bot.id
+        if self._intents & _MESSAGE_CONTENT or "guild_id" not in message or mentioned or own:
+            return message
+        return message | {"content": "", "attachments": [], "embeds": []}
+
+    def _ready(self) -> Payload:
+        return {
+            "v": 10, "user": self.bot.payload(), "session_id": self._session,
+            "resume_gateway_url": self.gateway_url,
+            "guilds": [{"id": guild.id, "unavailable": True} for guild in self._guilds],
+            "application": {"id": self.bot.id, "flags": 0},
+        }  # fmt: skip
+
+
+def _json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
+    # discord.py reads a body as JSON only if the content type names no character set.
+    body_bytes = json.dumps(body).encode()
+    return web.Response(
+        body=body_bytes, status=status, headers={**(headers or {}), "Content-Type": "application/json"}
+    )
+
+
+def _invalid(name: str, code: str, message: str) -> web.Response:
+    errors = {name: {"_errors": [{"code": code, "message": message}]}}
+    return _json({"message": "Invalid Form Body", "code": 50035, "errors": errors}, 400)
