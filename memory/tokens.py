@@ -37,16 +37,11 @@ _PIECES = (
 
 
 class TiktokenCounter:
-    """A ``TokenCounter`` for one model. The vocabulary is loaded at the first count, which takes a third of a second.
+    """A ``TokenCounter`` for one model. The first count loads the vocabulary, in about a third of a second."""
 
-    Args:
-        ratio: real tokens per estimated one, as learned earlier; None where nothing was learned yet.
-        samples: how many observations that ratio is the mean of.
-    """
-
-    def __init__(self, *, ratio: float | None = None, samples: int = 0) -> None:
-        self._ratio = _FIRST_RATIO if ratio is None else ratio
-        self._samples = samples
+    def __init__(self) -> None:
+        self._ratio = _FIRST_RATIO
+        self._samples = 0
         self._recent: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -86,8 +81,12 @@ class TiktokenCounter:
 
     @property
     def calibration(self) -> tuple[float, int]:
-        """The ratio and the number of observations, to be stored and given to the constructor again."""
+        """The ratio and the number of observations, to be stored and resumed from."""
         return self._ratio, self._samples
+
+    def resume(self, *, ratio: float, samples: int) -> None:
+        """Go on from a stored calibration. Without observations, the ratio stands until the first one."""
+        self._ratio, self._samples = ratio, samples
 
 
 def _chunks(text: str) -> Iterator[str]:

@@ -1,0 +1,109 @@
+"""The bundled embedder, as it runs in production: no download, its own thread, unit vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memory.embedding import MiniLmEmbedder, _batches
+from memory.errors import EmbedderError
+
+
+@pytest.fixture
+async def embedder() -> AsyncIterator[MiniLmEmbedder]:
+    embedder = MiniLmEmbedder()
+    yield embedder
+    await embedder.close()
+
+
+async def test_related_sentences_are_closer_than_unrelated_ones(embedder: MiniLmEmbedder) -> None:
+    pairs = [
+        ("Where do I live?", "Ann: I moved to a flat in Oslo last year."),
+        ("food she must not eat", "My sister is allergic to peanuts."),
+        ("plans for the summer", "In July we will go hiking in the Alps."),
+    ]
+    questions = await embedder.embed([question for question, _ in pairs])
+    answers = await embedder.embed([answer for _, answer in pairs])
+    assert (questions @ answers.T).argmax(axis=1).tolist() == [0, 1, 2]
+
+
+async def test_known_sentences_have_the_similarity_that_the_model_is_published_with(
+    embedder: MiniLmEmbedder,
+) -> None:
+    texts = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]
+    vectors = await embedder.embed(texts)
+    # Sentence Transformers' documentation shows these figures for the same model with full precision weights.
+    published = np.array([[1.0, 0.6660, 0.1046], [0.6660, 1.0, 0.1411], [0.1046, 0.1411, 1.0]])
+    assert vectors @ vectors.T == pytest.approx(published, abs=0.02)
+
+
+async def test_vectors_have_length_one_and_the_promised_shape(embedder: MiniLmEmbedder) -> None:
+    vectors = await embedder.embed(["a", "", " ", "\0", "\ud800", "🙂", "我住在奥斯陆", "word " * 5_000])
+    assert vectors.shape == (8, embedder.dimensions)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(8), abs=1e-5)
+
+
+async def test_no_text_gives_no_vector(embedder: MiniLmEmbedder) -> None:
+    assert (await embedder.embed([])).shape == (0, 384)
+
+
+async def test_a_batch_keeps_the_order_and_gives_what_single_texts_give(embedder: MiniLmEmbedder) -> None:
+    texts = [f"Day {number}: " + "we walked and talked. " * (number * 7 % 23) for number in range(40)]
+    batch = await embedder.embed(texts)
+    singles = np.vstack([await embedder.embed([text]) for text in texts[:12]])
+    assert batch[:12] == pytest.approx(singles, abs=1e-3)
+    assert len(np.unique(batch.round(4), axis=0)) == 40
+
+
+async def test_only_the_beginning_of_a_long_text_counts(embedder: MiniLmEmbedder) -> None:
+    long = "I live in Oslo. " * 200
+    first, second = await embedder.embed([long, long + "Bananas are yellow."])
+    assert first == pytest.approx(second, abs=1e-3)
+
+
+async def test_the_event_loop_runs_on_while_texts_are_embedded(embedder: MiniLmEmbedder) -> None:
+    work = asyncio.ensure_future(embedder.embed(["a text of some length, about nothing much. " * 20] * 8))
+    beats = 0
+    while not work.done():
+        await asyncio.sleep(0)
+        beats += 1
+    assert beats > 10
+    assert len(work.result()) == 8
+
+
+async def test_many_callers_at_once_each_get_their_own(embedder: MiniLmEmbedder) -> None:
+    texts = [f"the number {number}" for number in range(20)]
+    together = await asyncio.gather(*(embedder.embed([text]) for text in texts))
+    assert np.vstack(together) == pytest.approx(await embedder.embed(texts), abs=1e-3)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"not a model"])
+async def test_a_missing_or_broken_model_is_an_error_in_plain_words(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "model.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    embedder = MiniLmEmbedder(model=path)
+    with pytest.raises(EmbedderError, match="model"):
+        await embedder.embed(["hello"])
+    await embedder.close()
+
+
+async def test_a_closed_embedder_says_so() -> None:
+    embedder = MiniLmEmbedder()
+    await embedder.close()
+    await embedder.close()
+    with pytest.raises(EmbedderError, match="closed"):
+        await embedder.embed(["hello"])
+
+
+def test_batches_hold_every_row_once_and_stay_small() -> None:
+    lengths = [number * 37 % 256 + 1 for number in range(100)]
+    batches = list(_batches(lengths))
+    assert sorted(row for batch in batches for row in batch) == list(range(100))
+    assert all(len(batch) <= 16 and len(batch) * max(lengths[row] for row in batch) <= 512 for batch in batches)
+    assert list(_batches([])) == []
