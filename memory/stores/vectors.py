@@ -31,7 +31,7 @@ from memory.stores.scoped import in_reach, in_scope, scope_of_row
 
 _log = structlog.get_logger(__name__)
 
-_ROWS_PER_STATEMENT = 5_000  # about 4 MB of vectors; turning them into Python rows takes some 10 ms
+_ROWS_PER_STATEMENT = 1_000  # larger pages are no faster, and hold up the event loop for longer
 _EMPTY_INDEX_BYTES = 4_096
 _STORED = np.dtype("<f2")
 

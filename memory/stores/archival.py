@@ -1,0 +1,325 @@
+"""Archival memory: the facts and documents that the agent saves for good, found again by searching.
+
+Invariant: a passage is forgotten softly (its row stays, no search finds it) until it is erased, and only passages
+that a search returned count as accessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from sqlalchemy import ColumnElement, Row, and_, func, insert, or_, select, update
+
+from memory.database import Database, Transaction
+from memory.errors import InvalidInput
+from memory.ids import IdSource
+from memory.policy.chunking import pieces
+from memory.policy.ranking import RankedEntry, above_floor, archival_score, is_relevant, rank, why_found
+from memory.policy.text import spoken_date
+from memory.ports import Clock, Vectors
+from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
+from memory.schema import archival_stats, passages
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
+from memory.stores.search import SearchStore
+
+_log = structlog.get_logger(__name__)
+
+_OVERFETCH = 3  # importance, age and use may lift a passage this far
+_MANY = 500  # results asked for where types and importance leave too few of the first ones
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivalStats:
+    """The size of a scope's archival memory, and how its searches fared.
+
+    Attributes:
+        total: passages that a search can find.
+        hits: searches that found something relevant.
+        misses: searches that did not, though there was something to search.
+    """
+
+    total: int
+    hits: int
+    misses: int
+
+
+class ArchivalStore:
+    """The table of passages.
+
+    Args:
+        database: where the rows are.
+        search: indexes their texts.
+        ids: draws the passages' ids.
+        clock: says when a passage was stored and accessed.
+    """
+
+    name = "archival"
+
+    def __init__(self, database: Database, search: SearchStore, ids: IdSource, clock: Clock) -> None:
+        self._database = database
+        self._search = search
+        self._ids = ids
+        self._clock = clock
+
+    async def insert(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        content: str,
+        memory_type: str = "fact",
+        importance: float = 0.5,
+        metadata: Mapping[str, Any] | None = None,
+        source_message: int | None = None,
+    ) -> Passage:
+        """Store a passage and make it searchable under its date.
+
+        Args:
+            scope: whose.
+            tx: the open transaction.
+            content: the text, free of lone surrogates (``policy.text.clean``). What is stored already, and not
+                forgotten, is returned as it stands and not stored again.
+            memory_type: ``fact``, ``document``, ``preference``, ``episode`` or another word.
+            importance: 0 to 1.
+            metadata: anything that JSON can hold.
+            source_message: the message it was learned from.
+
+        Raises:
+            InvalidInput: the text is empty, or the importance is out of range.
+        """
+        if not content.strip():
+            raise InvalidInput("An empty text cannot be kept. Say what to keep.")
+        if not 0.0 <= importance <= 1.0:
+            raise InvalidInput(f"The importance {importance} is out of range. Give a number from 0 to 1.")
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        same = select(passages).where(_alive(scope), passages.c.content_hash == digest)
+        already = (await tx.connection.execute(same)).first()
+        if already is not None:
+            return _passage(already)
+        now = as_stored(self._clock.now())
+        passage = Passage(
+            id=self._ids.next(),
+            scope=scope,
+            content=content,
+            memory_type=memory_type,
+            importance=importance,
+            created_at=now,
+            last_accessed_at=now,
+            metadata=metadata or {},
+            source_message=source_message,
+        )
+        await tx.connection.execute(insert(passages).values(**_row(passage), content_hash=digest))
+        texts = pieces(content, heading=f"({spoken_date(now)})")
+        await self._search.put(scope, tx, source=Source.ARCHIVAL, items=[(passage.id, text) for text in texts])
+        tx.after_commit(
+            lambda: _log.info("archival_insert", passage=passage.id, characters=len(content), entries=len(texts))
+        )
+        return passage
+
+    async def search(
+        self,
+        scope: Scope,
+        reach: Reach,
+        query: str,
+        *,
+        limit: int = 5,
+        memory_types: Collection[str] | None = None,
+        min_importance: float = 0.0,
+        recency_weight: float = 0.1,
+        vector: Vectors | None = None,
+        touch: bool = True,
+        floor: bool = False,
+    ) -> list[SearchHit]:
+        """The passages that answer a query best, best first.
+
+        Args:
+            scope: the scope of the conversation, which counts the hit or the miss.
+            reach: what may be read.
+            query: any text.
+            limit: hits at most.
+            memory_types: leave out passages of other types; None for all.
+            min_importance: leave out less important ones.
+            recency_weight: how fast a passage fades, per day since it was last returned.
+            vector: the query's, where the caller has it already, of shape (dimensions,).
+            touch: note that the returned passages were accessed, and count the search. False leaves no trace.
+            floor: leave out what is not relevant enough to be shown unasked.
+        """
+        now = as_stored(self._clock.now())
+        searched = False
+        ranked: list[RankedEntry] = []
+        found: dict[int, Passage] = {}
+        for wanted in (limit * _OVERFETCH, _MANY):
+            entries = await self._search.search(reach, source=Source.ARCHIVAL, query=query, limit=wanted, vector=vector)
+            searched = bool(entries)
+            found = await self._load(entries, memory_types, min_importance)
+            ranked = [entry for entry in rank(entries) if entry.entry.record_id in found]
+            if len(ranked) >= limit or len(entries) < wanted:
+                break
+        if floor:
+            ranked = above_floor(ranked, query)
+        hits = sorted(
+            (_hit(found[entry.entry.record_id], entry, now, recency_weight) for entry in ranked),
+            key=lambda hit: -hit.score,
+        )[:limit]
+        if touch and searched:
+            async with self._database.transaction() as tx:
+                await self._touch(tx, hits, now)
+                await self._count(scope, tx, hit=any(is_relevant(entry) for entry in ranked))
+        return hits
+
+    async def forget(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        threshold_days: float = 90,
+        min_importance: float = 0.3,
+        min_accesses: int = 3,
+    ) -> int:
+        """Forget the passages that are old, unimportant and little used, all three; how many.
+
+        Args:
+            threshold_days: days since the last access above which a passage is old.
+            min_importance: importance that keeps a passage.
+            min_accesses: accesses that keep a passage.
+        """
+        now = self._clock.now()
+        idle = and_(
+            _alive(scope),
+            passages.c.last_accessed_at < now - threshold_days * _DAY,
+            passages.c.importance < min_importance,
+            passages.c.access_count < min_accesses,
+        )
+        forgotten = (await tx.connection.execute(select(passages.c.id).where(idle))).scalars().all()
+        await tx.connection.execute(update(passages).where(idle).values(forgotten_at=now))
+        await self._search.remove(scope, tx, source=Source.ARCHIVAL, record_ids=forgotten)
+        tx.after_commit(lambda: _log.info("archival_forget", passages=len(forgotten)))
+        return len(forgotten)
+
+    async def stats(self, scope: Scope) -> ArchivalStats:
+        """How many passages there are, and how searches fared."""
+        total = select(func.count()).select_from(passages).where(_alive(scope))
+        counts = select(archival_stats.c.hits, archival_stats.c.misses).where(in_scope(archival_stats, scope))
+        async with self._database.read() as connection:
+            passages_alive = (await connection.execute(total)).scalar_one()
+            row = (await connection.execute(counts)).first()
+        hits, misses = (0, 0) if row is None else (row.hits, row.misses)
+        return ArchivalStats(total=passages_alive, hits=hits, misses=misses)
+
+    async def all(self, scope: Scope) -> list[Passage]:
+        """The passages that are not forgotten, oldest first."""
+        query = select(passages).where(_alive(scope)).order_by(passages.c.id)
+        async with self._database.read() as connection:
+            return [_passage(row) for row in await connection.execute(query)]
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every passage of a scope, the forgotten ones included, oldest first."""
+        return await rows_of_scope(self._database, passages, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every passage of a scope (the search store erases its entries); rows deleted per table."""
+        return {table.name: await delete_scope(tx, table, scope) for table in (passages, archival_stats)}
+
+    async def _load(
+        self, entries: Sequence[EntryScore], memory_types: Collection[str] | None, min_importance: float
+    ) -> dict[int, Passage]:
+        if not entries:
+            return {}
+        query = select(passages).where(
+            _records({(entry.scope, entry.record_id) for entry in entries}),
+            passages.c.forgotten_at.is_(None),
+            passages.c.importance >= min_importance,
+        )
+        if memory_types is not None:
+            query = query.where(passages.c.memory_type.in_(memory_types))
+        async with self._database.read() as connection:
+            return {row.id: _passage(row) for row in await connection.execute(query)}
+
+    async def _touch(self, tx: Transaction, hits: Sequence[SearchHit], now: datetime) -> None:
+        if hits:
+            await tx.connection.execute(
+                update(passages)
+                .where(_records({(hit.scope, hit.record_id) for hit in hits}))
+                .values(last_accessed_at=now, access_count=passages.c.access_count + 1)
+            )
+
+    async def _count(self, scope: Scope, tx: Transaction, *, hit: bool) -> None:
+        column = archival_stats.c.hits if hit else archival_stats.c.misses
+        counted = update(archival_stats).where(in_scope(archival_stats, scope)).values({column: column + 1})
+        if (await tx.connection.execute(counted)).rowcount == 0:
+            first = {"hits": int(hit), "misses": int(not hit)}
+            await tx.connection.execute(
+                insert(archival_stats).values(person=scope.person, audience=scope.audience, **first)
+            )
+
+
+def _alive(scope: Scope) -> ColumnElement[bool]:
+    return and_(in_scope(passages, scope), passages.c.forgotten_at.is_(None))
+
+
+def _records(keys: Collection[tuple[Scope, int]]) -> ColumnElement[bool]:
+    """These passages, by their whole primary key: an id without its scope would walk all rows of the person."""
+    ids_of: defaultdict[Scope, list[int]] = defaultdict(list)
+    for scope, passage_id in keys:
+        ids_of[scope].append(passage_id)
+    return or_(*(and_(in_scope(passages, scope), passages.c.id.in_(ids)) for scope, ids in ids_of.items()))
+
+
+def _hit(passage: Passage, ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
+    score = archival_score(
+        similarity=ranked.score,
+        importance=passage.importance,
+        days_since_access=(now - passage.last_accessed_at) / _DAY,
+        access_count=passage.access_count,
+        recency_weight=recency_weight,
+    )
+    return SearchHit(
+        source=Source.ARCHIVAL,
+        scope=passage.scope,
+        record_id=passage.id,
+        score=score,
+        text=passage.content,
+        author=None,
+        at=passage.created_at,
+        reason=why_found(ranked),
+        message_ids=() if passage.source_message is None else (passage.source_message,),
+    )
+
+
+def _row(passage: Passage) -> dict[str, Any]:
+    return {
+        "person": passage.scope.person,
+        "audience": passage.scope.audience,
+        "id": passage.id,
+        "content": passage.content,
+        "memory_type": passage.memory_type,
+        "importance": passage.importance,
+        "created_at": passage.created_at,
+        "last_accessed_at": passage.last_accessed_at,
+        "access_count": passage.access_count,
+        "metadata": dict(passage.metadata),
+        "source_message": passage.source_message,
+    }
+
+
+def _passage(row: Row[Any]) -> Passage:
+    return Passage(
+        id=row.id,
+        scope=scope_of_row(row),
+        content=row.content,
+        memory_type=row.memory_type,
+        importance=row.importance,
+        created_at=row.created_at,
+        last_accessed_at=row.last_accessed_at,
+        access_count=row.access_count,
+        metadata=row.metadata,
+        source_message=row.source_message,
+        forgotten_at=row.forgotten_at,
+    )
