@@ -21,9 +21,10 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+from adapters.discord_errors import PORTAL, start_failure
 from adapters.discord_message import PLATFORM, channel_id, incoming
 from adapters.text import split
-from bot.chat import AdapterStartFailed, Conversation, DeliveryFailed, DeliveryRefused, OnMessage, OutgoingMessage
+from bot.chat import Conversation, DeliveryFailed, DeliveryRefused, OnMessage, OutgoingMessage
 
 _log = structlog.get_logger(__name__)
 
@@ -38,22 +39,6 @@ _REFUSALS = frozenset({400, 403, 404})
 
 # discord.py itself repeats a request after a reset connection only by the error numbers of macOS and Windows.
 _CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
-
-_PORTAL = "https://discord.com/developers/applications"
-_BAD_TOKEN = (
-    f"Discord does not accept DISCORD_TOKEN. Open {_PORTAL}, choose your application, then Bot, Reset Token, and "
-    "put the new token into DISCORD_TOKEN."
-)
-_UNREACHABLE = "Discord cannot be reached: {reason}. Check the network connection, then start again."
-_FATAL_CLOSES = {
-    4004: _BAD_TOKEN,
-    4011: "The bot is in so many servers that Discord asks for shards, which this version does not use.",
-    4013: "Discord does not know the events that were asked for. A newer version of discord.py is needed.",
-    4014: (
-        f"Discord withholds the text of messages. Open {_PORTAL}, choose your application, then Bot, switch on "
-        "Message Content Intent, and start again."
-    ),
-}
 
 
 class _Client(discord.Client):
@@ -130,7 +115,7 @@ class DiscordAdapter:
             _log.warning(
                 "discord_message_content_intent_off",
                 effect="in servers only messages that mention the bot are read",
-                remedy=f"{_PORTAL}: your application, Bot, switch on Message Content Intent, start again",
+                remedy=f"{PORTAL}: your application, Bot, switch on Message Content Intent, start again",
             )
             await self._connect(message_content=False)
 
@@ -146,7 +131,7 @@ class DiscordAdapter:
             raise
         except (discord.DiscordException, *_CONNECTION_ERRORS) as error:
             await self.stop()
-            raise _start_failure(error) from error
+            raise start_failure(error) from error
 
     async def _until_ready(self, client: _Client, connection: asyncio.Task[None]) -> None:
         ready = asyncio.create_task(client.wait_until_ready())
@@ -170,7 +155,7 @@ class DiscordAdapter:
         await asyncio.wait({self._connection})
         error = None if self._connection.cancelled() else self._connection.exception()
         if error is not None:
-            raise _start_failure(error) from error
+            raise start_failure(error) from error
 
     async def stop(self) -> None:
         """Disconnect, once the messages that have arrived are stored."""
@@ -300,19 +285,3 @@ class DiscordAdapter:
 
 def _nonce(delivery_key: str, index: int) -> str:
     return hashlib.sha256(f"{delivery_key}/{index}".encode()).hexdigest()[:_NONCE_LENGTH]
-
-
-def _start_failure(error: BaseException) -> AdapterStartFailed:
-    match error:
-        case discord.LoginFailure():
-            return AdapterStartFailed(_BAD_TOKEN)
-        case discord.PrivilegedIntentsRequired():
-            return AdapterStartFailed(_FATAL_CLOSES[4014])
-        case discord.ConnectionClosed() if error.code in _FATAL_CLOSES:
-            return AdapterStartFailed(_FATAL_CLOSES[error.code])
-        case discord.ConnectionClosed():
-            return AdapterStartFailed(f"Discord closed the connection for good, with code {error.code}.")
-        case discord.HTTPException():
-            return AdapterStartFailed(_UNREACHABLE.format(reason=f"it answered with status {error.status}"))
-        case _:
-            return AdapterStartFailed(_UNREACHABLE.format(reason=str(error) or type(error).__name__))

@@ -114,9 +114,7 @@ def _code_block(text: str, opening: re.Match[str], end: int, after: int) -> _Cod
     info = _INFO.match(text, opening.end())
     language = info[1] if info and len(info[1]) <= _LONGEST_LANGUAGE else ""
     content = info.end() if info else opening.end()
-    return _CodeBlock(
-        start=opening.start(), content=content, end=end, after=after, fence=opening[0], language=language
-    )
+    return _CodeBlock(start=opening.start(), content=content, end=end, after=after, fence=opening[0], language=language)
 
 
 def _block_open_at(position: int, blocks: list[_CodeBlock]) -> _CodeBlock | None:
@@ -156,9 +154,7 @@ def _cut(text: str, start: int, last: int, blocks: list[_CodeBlock]) -> tuple[in
 
 def _may_cut(position: int, blocks: list[_CodeBlock]) -> bool:
     """Not within a fence, nor where it would leave the opening fence of a block alone in the earlier part."""
-    return not any(
-        block.start < position <= block.content or block.end < position < block.after for block in blocks
-    )
+    return not any(block.start < position <= block.content or block.end < position < block.after for block in blocks)
 
 
 def _hard_cut(start: int, last: int, blocks: list[_CodeBlock]) -> int:

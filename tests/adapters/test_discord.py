@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
+from discord import Permissions
 
 from adapters.discord_adapter import DiscordAdapter
 from bot.chat import (
@@ -17,7 +20,8 @@ from bot.chat import (
     IncomingMessage,
     OutgoingMessage,
 )
-from tests.doubles.discord import TOKEN, DiscordDouble, Scripted
+from tests.doubles.discord import DiscordDouble, Scripted
+from tests.doubles.discord_gateway import TOKEN
 from tests.doubles.discord_world import FORUM, START, VIEW_CHANNEL, VOICE, Channel
 
 
@@ -400,8 +404,9 @@ async def test_an_answer_cut_off_between_its_parts_is_completed(discord: Discord
     async with started(discord) as adapter:
         asked = await discord.post(chat, ann, "hello")
         await adapter.send(answer(chat, asked, parts[0]))
+    discord.remembers_nonces = False
     async with started(discord) as adapter:
-        whole = answer(chat, asked, "\n".join(parts), key="answer-2")
+        whole = answer(chat, asked, "\n".join(parts))
         assert not await adapter.was_delivered(whole)
         await adapter.send(whole)
         assert await adapter.was_delivered(whole)
@@ -462,7 +467,7 @@ async def test_no_network_is_said_plainly() -> None:
 async def test_without_the_message_content_intent_mentions_and_direct_chats_still_work(
     discord: DiscordDouble, inbox: Inbox
 ) -> None:
-    discord.message_content_allowed = False
+    discord.gateway.message_content_allowed = False
     ann, chat = discord.add_user("Ann"), discord.add_dm()
     channel = discord.add_channel(discord.add_guild("Garden"), "general")
     async with started(discord, inbox.store):
@@ -481,13 +486,13 @@ async def test_a_fatal_close_ends_the_connection_with_a_sentence(
     discord: DiscordDouble, code: int, sentence: str
 ) -> None:
     async with started(discord) as adapter:
-        await discord.drop_connection(code)
+        await discord.gateway.drop(code)
         with pytest.raises(AdapterStartFailed, match=sentence):
             await adapter.closed()
 
 
 async def test_a_fatal_close_at_the_start_fails_the_start(discord: DiscordDouble) -> None:
-    discord.close_identify_with = 4013
+    discord.gateway.close_identify_with = 4013
     with pytest.raises(AdapterStartFailed, match="newer version"):
         async with started(discord):
             pass
@@ -498,20 +503,33 @@ async def test_a_message_missed_while_disconnected_is_handed_over_on_resume(
 ) -> None:
     ann, chat = discord.add_user("Ann"), discord.add_dm()
     async with started(discord, inbox.store):
-        await discord.drop_connection()
+        await discord.gateway.drop()
         await discord.post(chat, ann, "are you there?")
         await inbox.until(1)
 
-    assert discord.resumed == 1
+    assert discord.gateway.resumed == 1
     assert [message.text for message in inbox.messages] == ["are you there?"]
 
 
 async def test_a_second_ready_changes_nothing(discord: DiscordDouble, inbox: Inbox) -> None:
     ann, chat = discord.add_user("Ann"), discord.add_dm()
     async with started(discord, inbox.store):
-        await discord.repeat_ready()
+        await discord.gateway.repeat_ready()
         await discord.post(chat, ann, "once")
         await discord.post(chat, ann, "more")
         await inbox.until(2)
 
     assert [message.text for message in inbox.messages] == ["once", "more"]
+
+
+# the set-up guide
+
+
+def test_the_invitation_asks_for_what_the_bot_needs() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "discord.md").read_text(encoding="utf-8")
+    permissions = re.search(r"permissions=(\d+)", guide)
+
+    assert permissions is not None
+    assert Permissions(int(permissions[1])) == Permissions(
+        view_channel=True, send_messages=True, send_messages_in_threads=True, read_message_history=True
+    )

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from aiohttp import WSCloseCode, WSMsgType, web
+from aiohttp import WSCloseCode, web
 
+from tests.doubles.discord_gateway import TOKEN, Gateway
 from tests.doubles.discord_world import (
     DEFAULT_PERMISSIONS,
     DM,
@@ -33,15 +34,11 @@ from tests.doubles.discord_world import (
     Member,
     Payload,
     application_payload,
-    guild_payload,
     page,
     role_payload,
 )
 
-TOKEN = "discord-token"
-
 _DISCORD_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
-_GUILD_MESSAGES, _DM_MESSAGES, _MESSAGE_CONTENT = 1 << 9, 1 << 12, 1 << 15
 _PATIENCE = 20.0
 
 
@@ -52,7 +49,7 @@ class Scripted:
     Attributes:
         status: answer with this status, unless the connection is cut.
         cut: close the connection without an answer.
-        served: serve the request before cutting, so that only the answer is lost.
+        served: serve the request all the same; with ``cut``, only its answer is lost.
     """
 
     status: int = 500
@@ -67,12 +64,11 @@ class DiscordDouble:
 
     Attributes:
         bot: the bot's own user.
+        gateway: its session, and what can go wrong with it.
         sent: the payloads of the messages the bot created, in order, each with its ``id`` and ``channel_id``.
         posts: how many requests to create a message arrived, the refused and repeated ones included.
+        remembers_nonces: whether a repeated nonce is recognised; Discord forgets one after some minutes.
         typing: the channels in which the bot showed that it writes.
-        identified: the intents of each IDENTIFY.
-        resumed: how many sessions were resumed.
-        message_content_allowed: the message content intent's switch in the developer portal.
     """
 
     def __init__(self, now: Callable[[], datetime] = lambda: START) -> None:
@@ -84,18 +80,12 @@ class DiscordDouble:
         self._guilds: list[Guild] = []
         self._scripts: list[tuple[str, re.Pattern[str], Scripted]] = []
         self._hold: asyncio.Event | None = None
-        self._sockets: list[web.WebSocketResponse] = []
-        self._session = ""
-        self._intents = 0
-        self._events: list[Payload] = []
         self.bot = self.add_user("Keepsake", bot=True)
+        self.gateway = Gateway(self.bot, self._guilds, self._changed)
         self.sent: list[Payload] = []
         self.posts = 0
+        self.remembers_nonces = True
         self.typing: list[str] = []
-        self.identified: list[int] = []
-        self.resumed = 0
-        self.message_content_allowed = True
-        self.close_identify_with: int | None = None
 
     # the world
 
@@ -165,7 +155,7 @@ class DiscordDouble:
         reference = {"message_id": reply_to, "channel_id": channel.id} if reply_to else None
         payload = self._new_message(channel, author, text, reference) | extra
         for _ in range(times):
-            await self.dispatch("MESSAGE_CREATE", payload)
+            await self.gateway.dispatch("MESSAGE_CREATE", payload)
         return str(payload["id"])
 
     def _new_message(self, channel: Channel, author: Member, text: str, reference: Payload | None) -> Payload:
@@ -205,18 +195,6 @@ class DiscordDouble:
             self._hold.set()
             self._hold = None
 
-    async def drop_connection(self, code: int = 4000) -> None:
-        """Close the gateway's socket; the session can be resumed, and events keep for it."""
-        sockets, self._sockets = self._sockets, []
-        for socket in sockets:
-            await socket.close(code=code)
-
-    async def repeat_ready(self) -> None:
-        """Announce everything anew, as after a session that was lost."""
-        await self.dispatch("READY", self._ready())
-        for guild in self._guilds:
-            await self.dispatch("GUILD_CREATE", guild_payload(guild, self.bot))
-
     # waiting
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -235,7 +213,7 @@ class DiscordDouble:
         return self.sent
 
     async def until_connected(self) -> None:
-        await self.until(lambda: bool(self._sockets) and bool(self._session))
+        await self.until(lambda: self.gateway.connected)
 
     # serving
 
@@ -243,27 +221,28 @@ class DiscordDouble:
     async def running(self) -> AsyncIterator[DiscordDouble]:
         """Serve on a free port of 127.0.0.1."""
         app = web.Application()
-        app.router.add_get("/gateway", self._gateway)
+        app.router.add_get("/gateway", self.gateway.serve)
         app.router.add_route("*", "/api/v10/{path:.*}", self._rest)
         runner = web.AppRunner(app, shutdown_timeout=1.0)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
         await site.start()
-        self.host = f"127.0.0.1:{runner.addresses[0][1]}"
+        self._host = f"127.0.0.1:{runner.addresses[0][1]}"
+        self.gateway.url = f"ws://{self._host}/gateway"
         try:
             yield self
         finally:
             self.release_messages()
-            await self.drop_connection(WSCloseCode.GOING_AWAY)
+            await self.gateway.drop(WSCloseCode.GOING_AWAY)
             await runner.cleanup()
 
     @property
     def api_url(self) -> str:
-        return f"http://{self.host}/api/v10"
+        return f"http://{self._host}/api/v10"
 
     @property
     def gateway_url(self) -> str:
-        return f"ws://{self.host}/gateway"
+        return self.gateway.url
 
     async def _rest(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.match_info["path"]
@@ -271,7 +250,7 @@ class DiscordDouble:
         creates_message = request.method == "POST" and path.endswith("/messages")
         self.posts += creates_message
         if scripted is not None and not scripted.served:
-            response = _json(scripted.body, scripted.status, scripted.headers)
+            response: web.StreamResponse = _json(scripted.body, scripted.status, scripted.headers)
         elif request.headers.get("Authorization") != f"Bot {TOKEN}":
             response = _json({"message": "401: Unauthorized", "code": 0}, 401)
         else:
@@ -323,99 +302,22 @@ class DiscordDouble:
         message = self._new_message(channel, self.bot, text, reference)
         self.sent.append(payload | {"id": message["id"], "channel_id": channel.id, "stored": message})
         answer = message | {"nonce": payload.get("nonce")}
-        await self.dispatch("MESSAGE_CREATE", answer)
+        await self.gateway.dispatch("MESSAGE_CREATE", answer)
         return _json(answer)
 
     def _sent_with_nonce(self, channel: Channel, payload: Payload) -> Payload | None:
-        if not payload.get("enforce_nonce"):
+        if not (self.remembers_nonces and payload.get("enforce_nonce")):
             return None
         for sent in self.sent:
             if sent["channel_id"] == channel.id and sent["nonce"] == payload["nonce"]:
                 return dict(sent["stored"])
         return None
 
-    # the gateway
-
-    async def _gateway(self, request: web.Request) -> web.WebSocketResponse:
-        socket = web.WebSocketResponse()
-        await socket.prepare(request)
-        await socket.send_json({"op": 10, "d": {"heartbeat_interval": 45_000}, "s": None, "t": None})
-        async for frame in socket:
-            if frame.type is WSMsgType.TEXT:
-                await self._receive(socket, json.loads(frame.data))
-        if socket in self._sockets:
-            self._sockets.remove(socket)
-        self._changed.set()
-        return socket
-
-    async def _receive(self, socket: web.WebSocketResponse, frame: Payload) -> None:
-        if frame["op"] == 1:
-            await socket.send_json({"op": 11, "d": None, "s": None, "t": None})
-        elif frame["op"] == 2:
-            await self._identify(socket, frame["d"])
-        elif frame["op"] == 6:
-            await self._resume(socket, frame["d"])
-
-    async def _identify(self, socket: web.WebSocketResponse, identity: Payload) -> None:
-        self.identified.append(identity["intents"])
-        code = self.close_identify_with
-        if identity["token"] != TOKEN:
-            code = 4004
-        elif identity["intents"] & _MESSAGE_CONTENT and not self.message_content_allowed:
-            code = 4014
-        if code is not None:
-            await socket.close(code=code)
-            return
-        self._session, self._events, self._intents = self.snowflake(), [], identity["intents"]
-        self._sockets.append(socket)
-        await self.repeat_ready()
-
-    async def _resume(self, socket: web.WebSocketResponse, resume: Payload) -> None:
-        if resume["session_id"] != self._session:
-            await socket.send_json({"op": 9, "d": False, "s": None, "t": None})
-            return
-        for event in self._events[resume["seq"] :]:
-            await socket.send_json(event)
-        self._sockets.append(socket)
-        self.resumed += 1
-        await self.dispatch("RESUMED", {})
-
-    async def dispatch(self, event: str, payload: Payload) -> None:
-        """Send an event to the bot, or keep it for when it resumes; only what its intents allow."""
-        if event == "MESSAGE_CREATE":
-            wanted = _GUILD_MESSAGES if "guild_id" in payload else _DM_MESSAGES
-            if not self._intents & wanted:
-                return
-            payload = self._redacted(payload)
-        frame = {"op": 0, "t": event, "s": len(self._events) + 1, "d": payload}
-        self._events.append(frame)
-        if self._sockets and not self._sockets[-1].closed:
-            await self._sockets[-1].send_json(frame)
-        self._changed.set()
-
-    def _redacted(self, message: Payload) -> Payload:
-        """Without the message content intent, text is shown only in direct chats and where the bot is mentioned."""
-        mentioned = any(user["id"] == self.bot.id for user in message["mentions"])
-        own = message["author"]["id"] == self.bot.id
-        if self._intents & _MESSAGE_CONTENT or "guild_id" not in message or mentioned or own:
-            return message
-        return message | {"content": "", "attachments": [], "embeds": []}
-
-    def _ready(self) -> Payload:
-        return {
-            "v": 10, "user": self.bot.payload(), "session_id": self._session,
-            "resume_gateway_url": self.gateway_url,
-            "guilds": [{"id": guild.id, "unavailable": True} for guild in self._guilds],
-            "application": {"id": self.bot.id, "flags": 0},
-        }  # fmt: skip
-
 
 def _json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
     # discord.py reads a body as JSON only if the content type names no character set.
     body_bytes = json.dumps(body).encode()
-    return web.Response(
-        body=body_bytes, status=status, headers={**(headers or {}), "Content-Type": "application/json"}
-    )
+    return web.Response(body=body_bytes, status=status, headers={**(headers or {}), "Content-Type": "application/json"})
 
 
 def _invalid(name: str, code: str, message: str) -> web.Response:

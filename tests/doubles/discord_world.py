@@ -80,7 +80,7 @@ def page(messages: list[Payload], query: Mapping[str, str]) -> list[Payload]:
         return later[:limit][::-1]
     if "around" in query:
         earlier = [message for message in messages if int(message["id"]) <= int(query["around"])]
-        first = max(0, len(earlier) - limit // 2)
+        first = max(0, len(earlier) - 1 - limit // 2)
         return messages[first : first + limit][::-1]
     before = int(query.get("before", 1 << 63))
     return [message for message in messages if int(message["id"]) < before][-limit:][::-1]
