@@ -7,7 +7,7 @@ knows a platform; an adapter is two translations and a thin handler.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -103,6 +103,26 @@ class ChannelAdapter(Protocol):
 
     def typing(self, conversation: Conversation) -> AbstractAsyncContextManager[None]:
         """Show that an answer is being written, for as long as the context is open. Never raises."""
+        ...
+
+
+class PlatformAdapter(ChannelAdapter, Protocol):
+    """A platform that is connected to."""
+
+    async def start(self) -> None:
+        """Connect; returns once messages can arrive. Raises AdapterStartFailed."""
+        ...
+
+    async def closed(self) -> None:
+        """Wait until it has stopped for good. Raises AdapterStartFailed where the platform refused us."""
+        ...
+
+    async def stop(self) -> None:
+        """Disconnect. Safe to call twice, and before ``start`` has ended."""
+        ...
+
+    def state(self) -> Mapping[str, object]:
+        """What the health page shows; ``connected`` is in it."""
         ...
 
 

@@ -52,6 +52,10 @@ class TokenCounter(Protocol):
         """The ratio applied now and the number of observations behind it, to be kept over a restart."""
         ...
 
+    def resume(self, *, ratio: float, samples: int) -> None:
+        """Go on from a calibration that was kept."""
+        ...
+
     def calibrate(self, *, estimated: int, actual: int) -> None:
         """Take in one observation: the sum of counts of a request, and the input tokens the service counted."""
         ...

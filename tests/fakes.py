@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -43,6 +44,9 @@ class WordTokenCounter:
     def calibration(self) -> tuple[float, int]:
         return 1.0, 0
 
+    def resume(self, *, ratio: float, samples: int) -> None:
+        pass
+
     def calibrate(self, *, estimated: int, actual: int) -> None:
         pass
 
@@ -79,9 +83,11 @@ class ScriptedModel:
         self.answers: list[Script] = list(answers)
         self.default = default
         self.requests: list[ModelRequest] = []
+        self.asked = asyncio.Event()
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
         self.requests.append(request)
+        self.asked.set()
         answer: object = self.answers.pop(0) if self.answers else self.default
         if callable(answer):
             answer = answer(request)
@@ -116,11 +122,13 @@ class RecordingChannel:
         self.sent: list[OutgoingMessage] = []
         self.failures: list[Exception] = []
         self.typing_in: list[str] = []
+        self.delivered = asyncio.Event()
 
     async def send(self, message: OutgoingMessage) -> None:
         if self.failures:
             raise self.failures.pop(0)
         self.sent.append(message)
+        self.delivered.set()
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         return any(sent.delivery_key == message.delivery_key for sent in self.sent)

@@ -47,3 +47,15 @@ def reach_of(scope: Scope, community: str | None = None, sharing: Sharing = Shar
 def reach_of_person(person: str) -> Reach:
     """Everything of one person, for that person's own view, export and the operator's tools."""
     return Reach(person=check_person(person), audiences=None)
+
+
+def audience_note(audience: str) -> str:
+    """One sentence for the model: who hears this conversation."""
+    kind = audience.partition(":")[0]
+    return {
+        "dm": "Only this person hears this conversation.",
+        "guild": "Everyone on this server can read this conversation.",
+        "team": "Everyone in this workspace can read this conversation.",
+        "channel": "The members of this private channel can read this conversation.",
+        SHARED_AUDIENCE: "Others may be able to read this conversation.",
+    }[kind]

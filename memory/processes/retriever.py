@@ -40,9 +40,9 @@ class Retriever:
         self._search = search
 
     async def retrieve(
-        self, scope: Scope, reach: Reach, query: str, *, limit: int, exclude: frozenset[int]
+        self, scope: Scope, reach: Reach, query: str, *, limit: int, exclude: frozenset[int], floor: bool = True
     ) -> tuple[SearchHit, ...]:
-        """The best hits above the floor, best first.
+        """The best hits, best first.
 
         Args:
             scope: the scope of the conversation.
@@ -50,15 +50,16 @@ class Retriever:
             query: the person's message.
             limit: hits to return at most.
             exclude: messages that stand in the window already.
+            floor: leave out what is not relevant enough to be shown unasked.
         """
         began = time.perf_counter()
         query = shortened(query)
         vector = await self.embedded(query)
         found = await asyncio.gather(
             self._recall.search(
-                reach, query, limit=limit, evicted_only=False, exclude=exclude, vector=vector, floor=True
+                reach, query, limit=limit, evicted_only=False, exclude=exclude, vector=vector, floor=floor
             ),
-            self._archival.search(scope, reach, query, limit=limit, vector=vector, floor=True),
+            self._archival.search(scope, reach, query, limit=limit, vector=vector, floor=floor),
         )
         hits = _best(found, limit)
         _log.info(

@@ -6,7 +6,9 @@ in its row, so a crash or a failing model between the two only delays the fold. 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from datetime import datetime
 
 import structlog
 
@@ -36,6 +38,7 @@ class Window:
 
     def __init__(
         self,
+        *,
         database: Database,
         recall: RecallStore,
         sessions: SessionStore,
@@ -52,17 +55,17 @@ class Window:
         self._parameters = parameters
         self._clock = clock
 
-    async def keep_small(self, scope: Scope, session: Session, *, fixed_tokens: int) -> bool:
+    async def keep_small(self, session: Session, *, fixed_tokens: int) -> bool:
         """Evict what is too much for the window after a turn, then fold what is unfolded.
 
         Args:
-            scope: whose window.
             session: the open session.
             fixed_tokens: calibrated tokens of everything in the prompt that is no message.
 
         Returns:
             Whether anything was evicted.
         """
+        scope = session.scope
         window = await self._recall.window(scope, session.conversation)
         leaving, reason = plan_eviction(
             window,
@@ -72,24 +75,44 @@ class Window:
         )
         if leaving:
             await self._evict(scope, leaving, reason)
-        await self.fold(scope, session)
+        await self.fold(session)
         return bool(leaving)
 
-    async def empty(self, scope: Scope, session: Session) -> None:
-        """Move what is left in the window of an ended session to recall."""
-        window = await self._recall.window(scope, session.conversation)
-        if window:
-            await self._evict(scope, [message.id for message in window], EvictionReason.SESSION_END)
+    async def end_session(self, session: Session, *, at: datetime, wait: float | None = None) -> bool:
+        """End a session: its window goes to recall and into the window summary.
 
-    async def fold(self, scope: Scope, session: Session) -> None:
+        Args:
+            session: the session; another process may end it at the same moment.
+            at: when it ended.
+            wait: longest wait for the summary, in seconds; what is not folded by then is folded later.
+
+        Returns:
+            True if it was this call that ended it.
+        """
+        async with self._database.transaction() as tx:
+            if not await self._sessions.claim_end(session.scope, tx, session_id=session.id, at=at):
+                return False
+        window = await self._recall.window(session.scope, session.conversation)
+        if window:
+            await self._evict(session.scope, [message.id for message in window], EvictionReason.SESSION_END)
+        try:
+            async with asyncio.timeout(wait):
+                await self.fold(session)
+        except TimeoutError:
+            _log.warning("fold_postponed", session_id=session.id, reason="no answer in time")
+        _log.info("session_ended", session_id=session.id, messages=len(window))
+        return True
+
+    async def fold(self, session: Session) -> None:
         """Fold evicted messages into the window summary. A failing model leaves them for the next time."""
+        scope = session.scope
         unfolded = await self._recall.unfolded(scope, session.conversation)
         if not unfolded:
             return
         try:
             summary = await self._summarised(session.window_summary, unfolded)
         except ModelError as error:
-            _log.warning("fold_postponed", session_id=session.id, messages=len(unfolded), error=str(error))
+            _log.warning("fold_postponed", session_id=session.id, messages=len(unfolded), reason=str(error))
             return
         async with self._database.transaction() as tx:
             await self._sessions.set_window_summary(scope, tx, session_id=session.id, text=summary)

@@ -1,0 +1,192 @@
+"""The terminal as a platform: a prompt where a person types, lines where a program pipes.
+
+Invariant: one line is one message and gets one reply; the next line is read after the reply is written. The
+reading thread is a daemon, so that a signal ends the process although it waits for input.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import threading
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import TextIO
+
+from bot.chat import Conversation, IncomingMessage, OnMessage, OutgoingMessage
+from memory.ports import Clock
+
+ReadLine = Callable[[], str | None]
+
+
+class ReplayClock:
+    """A clock that stands where the conversation being replayed is, and never goes back.
+
+    Args:
+        start: where it stands before the first message.
+    """
+
+    def __init__(self, start: datetime) -> None:
+        self._time = start
+
+    def now(self) -> datetime:
+        """The moment of the message last read."""
+        return self._time
+
+    def set(self, moment: datetime) -> None:
+        """Move to the moment of the next message."""
+        self._time = max(self._time, moment.astimezone(UTC))
+
+
+class ConsoleAdapter:
+    """A conversation in a terminal or a pipe.
+
+    Args:
+        name: who is typing; the person is ``console:<name>``.
+        audience: who hears it, as in a chat platform, to try out what is remembered where.
+        on_message: stores and queues a message.
+        clock: stamps the messages.
+        read_line: blocks for the next line; None at the end of the input.
+        write: shows one reply.
+        replay: the clock to set by the stamp that begins each line (see ``parse_stamped``); None for plain lines.
+    """
+
+    platform = "console"
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        audience: str,
+        on_message: OnMessage,
+        clock: Clock,
+        read_line: ReadLine,
+        write: Callable[[str], None],
+        replay: ReplayClock | None = None,
+    ) -> None:
+        self._name = name
+        self._on_message = on_message
+        self._clock = clock
+        self._read_line = read_line
+        self._write = write
+        self._replay = replay
+        self._replied = asyncio.Event()
+        self._conversation = Conversation(
+            platform=self.platform, key=f"console:{name}:{audience}", audience=audience
+        )
+
+    @property
+    def key(self) -> str:
+        """The key of the conversation."""
+        return self._conversation.key
+
+    async def run(self) -> None:
+        """Read and answer until the input ends."""
+        lines = _lines(self._read_line)
+        async for line in lines:
+            await self._handle(line)
+
+    async def send(self, message: OutgoingMessage) -> None:
+        """Write the reply."""
+        self._write(message.text)
+        self._replied.set()
+
+    async def was_delivered(self, message: OutgoingMessage) -> bool:
+        """A reply of an earlier process may stand on a terminal that nobody can look at any more."""
+        return True
+
+    @asynccontextmanager
+    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+        """A terminal shows no typing sign."""
+        yield
+
+    async def _handle(self, line: str) -> None:
+        text = line
+        if self._replay is not None:
+            try:
+                said_at, text = parse_stamped(line)
+            except ValueError as error:
+                self._write(str(error))
+                return
+            self._replay.set(said_at)
+        incoming = IncomingMessage(
+            id=uuid.uuid4().hex,
+            conversation=self._conversation,
+            person=f"console:{self._name}",
+            author_name=self._name,
+            text=text,
+            sent_at=self._clock.now(),
+        )
+        self._replied.clear()
+        await self._on_message(incoming)
+        await self._replied.wait()
+
+
+def parse_stamped(line: str) -> tuple[datetime, str]:
+    """A line that begins with an ISO 8601 time with its zone, then a space or tab, then the message.
+
+    Raises:
+        ValueError: with a sentence for the person, when the line does not begin so.
+    """
+    stamp, _, text = line.strip().partition("\t" if "\t" in line else " ")
+    try:
+        sent_at = datetime.fromisoformat(stamp)
+    except ValueError:
+        sent_at = None
+    if sent_at is None or sent_at.tzinfo is None:
+        raise ValueError(
+            f"{stamp[:40]!r} is no time with a zone. Begin each line like this: 2023-05-08T13:56:00Z Hello"
+        )
+    return sent_at, text
+
+
+def pipe_reader(stream: TextIO) -> ReadLine:
+    """Reads lines of a pipe or file; bytes that are no UTF-8 become replacement characters."""
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(encoding="utf-8", errors="replace")
+
+    def read() -> str | None:
+        line = stream.readline()
+        return line.rstrip("\n") if line else None
+
+    return read
+
+
+def terminal_reader(prompt: str) -> ReadLine:
+    """Reads lines that a person types, with editing and history."""
+    with contextlib.suppress(ImportError):
+        import readline  # noqa: F401  # input() edits lines once this is imported
+
+    def read() -> str | None:
+        try:
+            return input(prompt)
+        except EOFError:
+            print(file=sys.stdout)
+            return None
+
+    return read
+
+
+async def _lines(read_line: ReadLine) -> AsyncIterator[str]:
+    loop = asyncio.get_running_loop()
+    wanted = threading.Semaphore(0)
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def read_on() -> None:
+        while wanted.acquire():
+            line = read_line()
+            with contextlib.suppress(RuntimeError):  # the loop has ended; nobody waits for this line
+                loop.call_soon_threadsafe(queue.put_nowait, line)
+            if line is None:
+                return
+
+    threading.Thread(target=read_on, name="console", daemon=True).start()
+    while True:
+        wanted.release()
+        line = await queue.get()
+        if line is None:
+            return
+        yield line

@@ -1,0 +1,5 @@
+"""``python -m bot`` is ``keepsake``."""
+
+from bot.cli import main
+
+main()

@@ -1,0 +1,198 @@
+"""One turn: assemble, ask the model, run its tools, until it answers or reaches the cap.
+
+Invariant: a turn makes at most ``tool_call_cap`` tool calls and a bounded number of model calls, and always ends
+in a text for the person or in a ModelError.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import structlog
+
+from bot import replies
+from bot.tools import Toolbox, failed
+from memory.errors import ContextOverflow
+from memory.messages import (
+    Message,
+    ModelResponse,
+    Role,
+    StopReason,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    assistant_message,
+)
+from memory.parameters import MemoryParameters
+from memory.person import Exchange, PersonMemory
+from memory.ports import ChatModel, TokenCounter
+from memory.prompt.assembler import Gathered, Prompt, assemble
+
+_log = structlog.get_logger(__name__)
+
+# A model that pauses (long server-side work) is asked to go on this often.
+_PAUSES = 3
+# After the service says "too long" although our estimate fitted, once more with this share of the window.
+_SHORTER = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnResult:
+    """How a turn ended.
+
+    Attributes:
+        reply: what to say to the person.
+        messages: what the turn adds to the conversation after the person's message; empty when refused.
+        fixed_tokens: calibrated tokens of the last prompt that are no messages.
+        refused: the model would not answer.
+    """
+
+    reply: str
+    messages: tuple[Message, ...]
+    fixed_tokens: int
+    refused: bool = False
+
+
+class Agent:
+    """Runs turns.
+
+    Args:
+        model: the chat model.
+        toolbox: the tools offered.
+        counter: counts tokens and learns from what the model's service counted.
+        parameters: the numbers of the memory system.
+        secret: key for the opaque hash of a person that the model's service gets.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: ChatModel,
+        toolbox: Toolbox,
+        counter: TokenCounter,
+        parameters: MemoryParameters,
+        secret: bytes,
+    ) -> None:
+        self.model = model
+        self._toolbox = toolbox
+        self._counter = counter
+        self._parameters = parameters
+        self._secret = secret
+
+    async def run_turn(self, memory: PersonMemory, exchange: Exchange, *, now: datetime) -> TurnResult:
+        """Answer one stored message.
+
+        Raises:
+            ModelError: the model could not answer; nothing was stored beyond what its tools did.
+        """
+        gathered = await memory.gather(exchange, tools=self._toolbox.specs, now=now)
+        turn = _Turn(gathered=gathered)
+        while True:
+            response = await self._ask(turn, memory)
+            if response.stop_reason is StopReason.REFUSAL:
+                return turn.refused()
+            if response.stop_reason is StopReason.PAUSE_TURN and turn.pauses < _PAUSES:
+                turn.pauses += 1
+                turn.added.append(response.message)
+                continue
+            calls = response.message.tool_calls
+            if not calls or turn.calls >= self._parameters.tool_call_cap:
+                return turn.ended(_final_text(response))
+            results = await self._run(memory, exchange, calls, turn)
+            turn.added += [response.message, Message(role=Role.USER, parts=tuple(results))]
+            if self._is_complete(response, results):
+                return turn.ended(response.message.text.strip(), already_added=True)
+
+    async def _ask(self, turn: _Turn, memory: PersonMemory) -> ModelResponse:
+        try:
+            return await self._complete(turn, memory, self._parameters)
+        except ContextOverflow:
+            shorter = int(self._parameters.context_window_tokens * _SHORTER)
+            _log.warning("context_overflow", conversation=memory.place.conversation, retry_tokens=shorter)
+            return await self._complete(turn, memory, replace(self._parameters, context_window_tokens=shorter))
+
+    async def _complete(self, turn: _Turn, memory: PersonMemory, parameters: MemoryParameters) -> ModelResponse:
+        prompt = assemble(
+            replace(turn.gathered, turn=(*turn.gathered.turn, *turn.added)),
+            parameters=parameters,
+            counter=self._counter,
+            tools_enabled=turn.calls < parameters.tool_call_cap,
+            person_hash=self._person_hash(memory.place.scope.person),
+        )
+        turn.prompt = prompt
+        response = await self.model.complete(prompt.request)
+        if response.usage is not None:
+            self._counter.calibrate(estimated=prompt.estimated, actual=response.usage.input_tokens)
+        if response.stop_reason is StopReason.CONTEXT_EXCEEDED and not response.message.text.strip():
+            raise ContextOverflow("The model ran out of room before it could answer.")
+        _log.info(
+            "model_answered",
+            model=response.model,
+            stop=response.stop_reason,
+            tokens=prompt.tokens,
+            sections=dict(prompt.report),
+            calls=len(response.message.tool_calls),
+        )
+        return response
+
+    async def _run(
+        self, memory: PersonMemory, exchange: Exchange, calls: Sequence[ToolCall], turn: _Turn
+    ) -> list[ToolResult]:
+        results = []
+        for call in calls:
+            if turn.calls >= self._parameters.tool_call_cap:
+                results.append(failed(call, "No more tool calls in this turn. Answer with what you have."))
+                continue
+            turn.calls += 1
+            results.append(await self._toolbox.run(memory, exchange, call))
+        return results
+
+    def _is_complete(self, response: ModelResponse, results: Sequence[ToolResult]) -> bool:
+        """Text followed only by memory writes that worked: the person has the answer already."""
+        parts = response.parts
+        first_call = next(index for index, part in enumerate(parts) if isinstance(part, ToolCall))
+        return (
+            bool(response.message.text.strip())
+            and response.stop_reason is StopReason.TOOL_USE
+            and not any(isinstance(part, TextPart) and part.text.strip() for part in parts[first_call:])
+            and all(self._toolbox.may_end_turn(call) for call in response.message.tool_calls)
+            and not any(result.is_error for result in results)
+        )
+
+    def _person_hash(self, person: str) -> str:
+        return hmac.new(self._secret, person.encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """The state of a turn while it runs."""
+
+    gathered: Gathered
+    prompt: Prompt | None = None
+    calls: int = 0
+    pauses: int = 0
+    added: list[Message] = field(default_factory=list)
+
+    def ended(self, text: str, *, already_added: bool = False) -> TurnResult:
+        """The turn ends with an answer."""
+        added = self.added if already_added else [*self.added, assistant_message(text)]
+        return TurnResult(reply=text, messages=tuple(added), fixed_tokens=self._fixed_tokens())
+
+    def refused(self) -> TurnResult:
+        """The turn ends without one."""
+        return TurnResult(reply=replies.REFUSED, messages=(), fixed_tokens=self._fixed_tokens(), refused=True)
+
+    def _fixed_tokens(self) -> int:
+        return self.prompt.fixed_tokens if self.prompt else 0
+
+
+def _final_text(response: ModelResponse) -> str:
+    text = response.message.text.strip()
+    if not text:
+        return replies.NOTHING_TO_SAY
+    cut = response.stop_reason in (StopReason.MAX_TOKENS, StopReason.CONTEXT_EXCEEDED)
+    return text + replies.CUT_OFF if cut else text

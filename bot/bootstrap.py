@@ -1,0 +1,190 @@
+"""The composition root: the only module that names concrete classes and adapters.
+
+Invariant: nothing is built before the settings are checked, and everything opened here is closed here, in the
+opposite order. Heavy libraries are imported where they are first needed, which keeps the first prompt close.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+
+from pydantic import SecretStr
+
+from bot.agent import Agent
+from bot.chat import OnMessage, PlatformAdapter
+from bot.config import Settings
+from bot.handler import ChatHandler
+from bot.lifecycle import Application, converse, serve
+from bot.logs import configure_logs
+from bot.offline import OFFLINE_NOTICE, OfflineModel
+from bot.tools import Toolbox
+from memory.embedding import MiniLmEmbedder
+from memory.ports import ChatModel, Clock, SystemClock
+from memory.system import open_memory
+from memory.tokens import TiktokenCounter
+
+# Where a replayed conversation's clock stands before its first message: earlier than any chat platform's messages.
+_LONG_AGO = timedelta(days=365 * 30)
+
+
+@asynccontextmanager
+async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator[Application]:
+    """Build the application, and close it at the end of the context.
+
+    Args:
+        settings: checked settings.
+        clock: where the time comes from.
+
+    Raises:
+        StorageError: the database cannot be used.
+    """
+    async with AsyncExitStack() as stack:
+        chat_model = _model(settings, settings.chat_model)
+        stack.push_async_callback(chat_model.close)
+        memory_model = _model(settings, settings.memory_model)
+        stack.push_async_callback(memory_model.close)
+        embedder = MiniLmEmbedder()
+        stack.push_async_callback(embedder.close)
+        parameters = settings.memory_parameters
+        counter = TiktokenCounter()
+        system = await stack.enter_async_context(
+            open_memory(
+                database_url=settings.database_address,
+                embedder=embedder,
+                counter=counter,
+                memory_model=memory_model,
+                parameters=parameters,
+                clock=clock,
+            )
+        )
+        learned = await system.stores.calibration.load(chat_model.name)
+        if learned is not None:
+            ratio, samples = learned
+            counter.resume(ratio=ratio, samples=samples)
+        agent = Agent(
+            model=chat_model, toolbox=Toolbox(), counter=counter, parameters=parameters, secret=_secret(settings)
+        )
+        handler = ChatHandler(system=system, agent=agent, clock=clock)
+        yield Application(settings=settings, system=system, handler=handler, clock=clock)
+
+
+async def run_platforms(settings: Settings) -> None:
+    """Answer on every platform that has its tokens, until a signal comes.
+
+    Raises:
+        AdapterStartFailed: a platform refuses us or cannot be reached.
+        StorageError: the database cannot be used.
+    """
+    configure_logs(settings.log_level)
+    if settings.anthropic_api_key is None:
+        print(OFFLINE_NOTICE, file=sys.stderr)
+    async with open_application(settings, clock=SystemClock()) as application:
+        await serve(application, _platforms(settings, application.handler.accept))
+
+
+async def run_console(settings: Settings, *, name: str, audience: str, replay: bool = False) -> None:
+    """Chat in this terminal, or over a pipe, until the input ends.
+
+    Args:
+        settings: checked settings.
+        name: who is talking.
+        audience: who hears it.
+        replay: each line begins with the time it was said.
+
+    Raises:
+        StorageError: the database cannot be used.
+    """
+    from adapters.console import ConsoleAdapter, ReplayClock, pipe_reader, terminal_reader
+
+    at_terminal = sys.stdin.isatty()
+    configure_logs("WARNING" if at_terminal and settings.log_level == "INFO" else settings.log_level)
+    if settings.anthropic_api_key is None:
+        print(OFFLINE_NOTICE, file=sys.stderr)
+    replayed = ReplayClock(SystemClock().now() - _LONG_AGO) if replay else None
+    clock = replayed or SystemClock()
+    async with open_application(settings, clock=clock) as application:
+        console = ConsoleAdapter(
+            name=name,
+            audience=audience,
+            on_message=application.handler.accept,
+            clock=clock,
+            read_line=terminal_reader(f"{name}> ") if at_terminal else pipe_reader(sys.stdin),
+            write=_show_reply(settings.agent_name) if at_terminal else _print_reply,
+            replay=replayed,
+        )
+        await converse(application, console)
+        await application.system.settle()
+
+
+def _print_reply(text: str) -> None:
+    print(text, flush=True)
+
+
+def _show_reply(agent_name: str) -> Callable[[str], None]:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    terminal = Console()
+
+    def show(text: str) -> None:
+        terminal.print(f"[bold]{agent_name}[/bold]")
+        terminal.print(Markdown(text))
+
+    return show
+
+
+def _platforms(settings: Settings, on_message: OnMessage) -> list[PlatformAdapter]:
+    """The adapter of every platform that has its tokens."""
+    adapters: list[PlatformAdapter] = []
+    if settings.discord_token is not None:
+        from adapters.discord_adapter import DiscordAdapter
+
+        adapters.append(
+            DiscordAdapter(
+                token=settings.discord_token.get_secret_value(),
+                on_message=on_message,
+                api_url=settings.discord_api_url,
+                gateway_url=settings.discord_gateway_url,
+            )
+        )
+    if settings.slack_bot_token is not None:
+        from adapters.slack_adapter import SlackAdapter
+
+        adapters.append(
+            SlackAdapter(
+                bot_token=settings.slack_bot_token.get_secret_value(),
+                on_message=on_message,
+                app_token=_revealed(settings.slack_app_token),
+                signing_secret=_revealed(settings.slack_signing_secret),
+                api_url=settings.slack_api_url,
+            )
+        )
+    return adapters
+
+
+def _model(settings: Settings, name: str) -> ChatModel:
+    key = settings.anthropic_api_key
+    if key is None:
+        return OfflineModel()
+    from bot.llm import ClaudeModel
+
+    return ClaudeModel(
+        model=name,
+        api_key=key.get_secret_value(),
+        base_url=settings.anthropic_base_url,
+        deadline=settings.model_deadline_seconds,
+    )
+
+
+def _secret(settings: Settings) -> bytes:
+    """The key of the hash by which the model's service tells people apart: nobody else has the API key."""
+    key = settings.anthropic_api_key
+    return hashlib.sha256(key.get_secret_value().encode() if key else b"offline").digest()
+
+
+def _revealed(secret: SecretStr | None) -> str | None:
+    return None if secret is None else secret.get_secret_value()

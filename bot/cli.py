@@ -1,0 +1,98 @@
+"""The command line: keepsake run | chat | doctor | memory ...
+
+Invariant: data goes to standard output, everything else to standard error; a known failure is one plain sentence
+and exit code 1, wrong use is exit code 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import getpass
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bot.bootstrap import run_console, run_platforms
+from bot.chat import AdapterStartFailed
+from bot.cli_memory import memory_commands
+from bot.config import load_settings
+from memory.errors import MemorySystemError
+from memory.records import check_audience, check_person
+
+app = typer.Typer(
+    name="keepsake",
+    help="A Discord and Slack bot that remembers each person it talks to, for years.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(memory_commands, name="memory")
+
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder for the database; wins over DATA_DIR.", show_default=False)
+]
+
+
+@app.command()
+def run(data_dir: DataDir = None) -> None:
+    """Start every platform that has its tokens; with none, chat in this terminal."""
+    settings = load_settings({"data_dir": data_dir})
+    if settings.discord_token is None and settings.slack_bot_token is None:
+        asyncio.run(run_console(settings, name=_login_name(), audience="dm"))
+    else:
+        asyncio.run(run_platforms(settings))
+
+
+@app.command()
+def chat(
+    name: Annotated[str, typer.Option("--as", metavar="NAME", help="Who is talking: console:NAME.")] = "",
+    audience: Annotated[
+        str, typer.Option(help="Who hears it: dm, guild:ID, team:ID or channel:ID.", metavar="AUDIENCE")
+    ] = "dm",
+    at: Annotated[
+        bool,
+        typer.Option(
+            "--at",
+            help="Each line begins with the time it was said: 2023-05-08T13:56:00Z Hello. For old conversations.",
+        ),
+    ] = False,
+    data_dir: DataDir = None,
+) -> None:
+    """Chat here. In a pipe one line is one message and gets one reply."""
+    settings = load_settings({"data_dir": data_dir})
+    name = name or _login_name()
+    check_person(f"console:{name}")
+    check_audience(audience)
+    asyncio.run(run_console(settings, name=name, audience=audience, replay=at))
+
+
+@app.command()
+def doctor(
+    data_dir: DataDir = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Check settings, database, disk, embedder, index and tokens."""
+    from bot.doctor import examine, show
+
+    settings = load_settings({"data_dir": data_dir})
+    findings = asyncio.run(examine(settings))
+    show(findings, as_json=as_json)
+    raise typer.Exit(1 if any(finding.failed for finding in findings) else 0)
+
+
+def main() -> None:
+    """The entry point. Known failures become one sentence on standard error."""
+    try:
+        app()
+    except (MemorySystemError, AdapterStartFailed) as error:
+        print(error, file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _login_name() -> str:
+    name = "".join(letter for letter in getpass.getuser() if letter.isalnum() or letter in "-_.")
+    return name or "you"

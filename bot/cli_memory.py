@@ -1,0 +1,171 @@
+"""keepsake memory ...: an operator's look at what is kept, and its export and erasure.
+
+Invariant: every command names a person; nothing lists or searches over several.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from bot.bootstrap import open_application
+from bot.config import load_settings
+from bot.lifecycle import Application
+from memory.ports import SystemClock
+from memory.privacy import ErasureReceipt
+from memory.records import check_person
+
+memory_commands = typer.Typer(help="Look at, search, export or erase what is kept about a person.")
+
+Person = Annotated[
+    str, typer.Option("--person", help="discord:ID, slack:TEAM:ID or console:NAME.", show_default=False)
+]
+DataDir = Annotated[
+    Path | None, typer.Option("--data-dir", help="Folder for the database; wins over DATA_DIR.", show_default=False)
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+T = TypeVar("T")
+
+
+@memory_commands.command("show")
+def show(person: Person, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+    """Core memory, digest and counts, for each audience."""
+    rows = _with_memory(data_dir, lambda app: app.system.overview(check_person(person)))
+    if as_json:
+        _print_json({"person": person, "scopes": rows})
+        return
+    console = Console()
+    if not rows:
+        console.print(f"Nothing is kept about {person}.")
+    for row in rows:
+        table = Table(title=f"{person} · heard by {row['audience']}", show_header=False, title_justify="left")
+        for label, value in row["core_memory"].items():
+            table.add_row(label, value or "(empty)")
+        table.add_row("digest", row["window_summary"] or "(empty)")
+        table.add_row("messages", str(row["messages"]))
+        table.add_row("documents", str(row["passages"]))
+        table.add_row("last active", row["last_activity"] or "never")
+        console.print(table)
+
+
+@memory_commands.command("search")
+def search(
+    query: Annotated[str, typer.Argument(help="What to look for.")],
+    person: Person,
+    audience: Annotated[
+        str | None, typer.Option(help="Search as a conversation heard by AUDIENCE would; all without it.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Results at most.")] = 10,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find past messages and documents."""
+    hits = _with_memory(
+        data_dir, lambda app: app.system.search(check_person(person), query, limit=limit, audience=audience)
+    )
+    if as_json:
+        _print_json(
+            {
+                "query": query,
+                "results": [
+                    {
+                        "source": hit.source,
+                        "audience": hit.scope.audience,
+                        "text": hit.text,
+                        "author": hit.author,
+                        "date": hit.at.isoformat(),
+                        "score": round(hit.score, 4),
+                        "reason": hit.reason,
+                        "messages": [str(message_id) for message_id in hit.message_ids],
+                    }
+                    for hit in hits
+                ],
+            }
+        )
+        return
+    console = Console()
+    if not hits:
+        console.print("Nothing found.")
+    for hit in hits:
+        said = f"{hit.at:%Y-%m-%d %H:%M} {hit.author or 'archive'} ({hit.scope.audience})"
+        console.print(said, style="dim", highlight=False)
+        console.print(f"  {hit.text}", markup=False, highlight=False)
+
+
+@memory_commands.command("export")
+def export(
+    person: Person,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; standard output without.")
+    ] = None,
+    data_dir: DataDir = None,
+) -> None:
+    """Everything kept about a person, as JSON."""
+    exported = _with_memory(data_dir, lambda app: app.system.privacy.export(check_person(person)))
+    if output is None:
+        _print_json(exported)
+    else:
+        output.write_text(json.dumps(exported, ensure_ascii=False, indent=2), encoding="utf-8")
+        print(f"Written to {output}.", file=sys.stderr)
+
+
+@memory_commands.command("erase")
+def erase(
+    person: Person,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Erase everything kept about a person, and prove that nothing is left."""
+    check_person(person)
+    if not yes and typer.prompt(f"Type {person} to erase everything kept about them") != person:
+        print("That is not the same. Nothing was erased.", file=sys.stderr)
+        raise typer.Exit(1)
+    receipt = _with_memory(data_dir, lambda app: app.system.privacy.erase(person))
+    if as_json:
+        _print_json({**asdict(receipt), "erased_at": receipt.erased_at.isoformat()})
+    else:
+        _print_receipt(receipt)
+    raise typer.Exit(1 if receipt.residue else 0)
+
+
+def _print_receipt(receipt: ErasureReceipt) -> None:
+    table = Table(title=f"{receipt.person} · erased {receipt.erased_at:%Y-%m-%d %H:%M} UTC", title_justify="left")
+    table.add_column("table")
+    table.add_column("rows erased", justify="right")
+    for name, rows in receipt.rows.items():
+        table.add_row(name, str(rows))
+    console = Console()
+    console.print(table)
+    searched = sum(receipt.files.values())
+    console.print(
+        f"Then {searched:,} bytes in {len(receipt.files)} files were searched for {receipt.pieces} pieces of it."
+    )
+    if receipt.residue:
+        console.print(f"{receipt.residue} still stand there: {', '.join(receipt.where)}. Erase once more.")
+    else:
+        console.print("Nothing is left.")
+
+
+def _with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]]) -> T:
+    settings = load_settings({"data_dir": data_dir})
+
+    async def opened() -> T:
+        async with open_application(settings, clock=SystemClock()) as application:
+            return await work(application)
+
+    return asyncio.run(opened())
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, indent=2))

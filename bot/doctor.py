@@ -1,0 +1,240 @@
+"""keepsake doctor: what is set up, what works, and what to do about the rest.
+
+Invariant: every finding is a plain sentence; nothing here prints a secret, and nothing it looks at is changed,
+except that a missing database is created.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from bot.bootstrap import open_application
+from bot.config import Settings
+from bot.tools import Toolbox
+from memory.embedding import MiniLmEmbedder
+from memory.errors import EmbedderError, MemorySystemError, StorageError
+from memory.indexes.faiss_index import FaissIndex
+from memory.messages import user_message
+from memory.ports import SystemClock
+from memory.prompt.assembler import Gathered, assemble
+from memory.records import BLOCK_LABELS, MemoryBlock
+from memory.tokens import TiktokenCounter
+
+_LITTLE_ROOM = 500 * 2**20
+
+# Hosts with a Procfile wipe their disk on every deploy; they show themselves by these variables.
+_WIPING_HOSTS = {"DYNO": "Heroku", "RENDER": "Render", "RAILWAY_ENVIRONMENT": "Railway", "K_SERVICE": "Cloud Run"}
+_WIPED_FILE_SYSTEMS = {"overlay": "a container's own layer", "tmpfs": "memory", "ramfs": "memory"}
+
+
+class Verdict(StrEnum):
+    """How a check came out."""
+
+    OK = "ok"
+    NOTE = "note"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One checked thing.
+
+    Attributes:
+        name: what was checked.
+        verdict: how it came out.
+        sentence: what was found, and what to do where something is wrong.
+    """
+
+    name: str
+    verdict: Verdict
+    sentence: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether the bot cannot work like this."""
+        return self.verdict is Verdict.FAILED
+
+
+async def examine(settings: Settings) -> list[Finding]:
+    """Check everything that checked settings can still get wrong.
+
+    Args:
+        settings: checked settings.
+    """
+    return [
+        _ok("settings", "Every setting can be used."),
+        await _database(settings),
+        await asyncio.to_thread(_disk, settings),
+        await _embedder(),
+        await asyncio.to_thread(_index),
+        await asyncio.to_thread(_window, settings),
+        *_tokens(settings),
+    ]
+
+
+def show(findings: Sequence[Finding], *, as_json: bool) -> None:
+    """Print the findings, as a table or as JSON."""
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(show_header=False)
+    colours = {Verdict.OK: "green", Verdict.NOTE: "yellow", Verdict.FAILED: "red"}
+    for finding in findings:
+        colour = colours[finding.verdict]
+        table.add_row(finding.name, f"[{colour}]{finding.verdict}[/{colour}]", finding.sentence)
+    Console().print(table)
+
+
+def _ok(name: str, sentence: str) -> Finding:
+    return Finding(name=name, verdict=Verdict.OK, sentence=sentence)
+
+
+def _note(name: str, sentence: str) -> Finding:
+    return Finding(name=name, verdict=Verdict.NOTE, sentence=sentence)
+
+
+def _failed(name: str, sentence: str) -> Finding:
+    return Finding(name=name, verdict=Verdict.FAILED, sentence=sentence)
+
+
+async def _database(settings: Settings) -> Finding:
+    try:
+        async with open_application(settings, clock=SystemClock()) as application:
+            waiting = await application.system.stores.search.pending()
+    except StorageError as error:
+        return _failed("database", str(error))
+    where = "the database of DATABASE_URL" if settings.database_url else settings.database_address
+    embedding = f" {waiting} texts wait to be embedded." if waiting else ""
+    return _ok("database", f"{where} can be read and written, and has the newest schema.{embedding}")
+
+
+def _disk(settings: Settings) -> Finding:
+    folder = settings.data_dir.expanduser().resolve()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if free < _LITTLE_ROOM:
+        return _failed(
+            "disk", f"Only {free // 2**20} MB are free in {folder}. Make room, or set DATA_DIR elsewhere."
+        )
+    wiped = next((host for variable, host in _WIPING_HOSTS.items() if variable in os.environ), None)
+    kind = _file_system(folder)
+    if wiped is None and kind in _WIPED_FILE_SYSTEMS:
+        wiped = _WIPED_FILE_SYSTEMS[kind]
+    if wiped is not None and settings.database_url is None:
+        return _note(
+            "disk",
+            f"{folder} is on a disk that does not last ({wiped}): a deploy or restart may wipe all memory. "
+            "Set DATA_DIR to a mounted volume.",
+        )
+    return _ok("disk", f"{free // 2**30} GB are free in {folder} ({kind or 'unknown kind of disk'}).")
+
+
+def _file_system(folder: Path) -> str | None:
+    """The kind of file system a folder is on, as the kernel calls it; None where it does not say."""
+    mounts = Path("/proc/mounts")
+    if not mounts.exists():
+        return None
+    best = max(
+        (fields for fields in map(str.split, mounts.read_text().splitlines()) if folder.is_relative_to(fields[1])),
+        key=lambda fields: len(fields[1]),
+        default=None,
+    )
+    return best[2] if best else None
+
+
+async def _embedder() -> Finding:
+    embedder = MiniLmEmbedder()
+    try:
+        near, far, ask = await embedder.embed(["Ann likes jasmine tea.", "The server is down.", "favourite drink"])
+    except EmbedderError as error:
+        return _failed("embedder", str(error))
+    finally:
+        await embedder.close()
+    if float(ask @ near) <= float(ask @ far):
+        return _failed("embedder", f"{embedder.name} gives wrong vectors. Install the packages again.")
+    return _ok("embedder", f"{embedder.name} works.")
+
+
+def _index() -> Finding:
+    index = FaissIndex(4)
+    vectors = np.eye(4, dtype=np.float32)
+    index.add([1, 2, 3, 4], vectors)
+    [(found, _), *_] = index.search(vectors[2], 1)
+    if found != 3:
+        return _failed("index", "FAISS finds the wrong vector. Install faiss-cpu again.")
+    return _ok("index", "FAISS works.")
+
+
+def _window(settings: Settings) -> Finding:
+    parameters = settings.memory_parameters
+    full = MemoryBlock(label=BLOCK_LABELS[0], value="word " * (parameters.core_memory_limit // 5), version=1)
+    try:
+        prompt = assemble(
+            Gathered(
+                agent_name=parameters.agent_name,
+                audience_note="Only this person hears this conversation.",
+                summary="",
+                blocks=(full,),
+                window_summary="word " * parameters.window_summary_max_words,
+                history=(),
+                turn=(user_message("Hello"),),
+                hits=(),
+                now=SystemClock().now(),
+                tools=Toolbox().specs,
+            ),
+            parameters=parameters,
+            counter=TiktokenCounter(),
+        )
+    except MemorySystemError as error:
+        return _failed("window", str(error))
+    room = parameters.eviction_target * parameters.context_window_tokens
+    if prompt.fixed_tokens > room:
+        return _failed(
+            "window",
+            f"The fixed parts of a prompt take {prompt.fixed_tokens} tokens, more than an eviction leaves "
+            f"({int(room)} of CONTEXT_WINDOW_TOKENS={parameters.context_window_tokens}). Raise it, for example to 32000.",
+        )
+    return _ok(
+        "window",
+        f"The fixed parts of a prompt take up to {prompt.fixed_tokens} of {parameters.context_window_tokens} tokens.",
+    )
+
+
+def _tokens(settings: Settings) -> Iterator[Finding]:
+    if settings.anthropic_api_key is None:
+        yield _note("Claude", "No ANTHROPIC_API_KEY: the rule-based model answers.")
+    else:
+        yield _ok(
+            "Claude", f"A key is set; {settings.chat_model} answers, {settings.memory_model} looks after memory."
+        )
+    if settings.discord_token is None:
+        yield _note("Discord", "No DISCORD_TOKEN: not started. See docs/discord.md.")
+    else:
+        yield _ok("Discord", "A token is set.")
+    yield _slack(settings)
+
+
+def _slack(settings: Settings) -> Finding:
+    if settings.slack_bot_token is None:
+        return _note("Slack", "No SLACK_BOT_TOKEN: not started. See docs/slack.md.")
+    for name, secret, prefix in (
+        ("SLACK_BOT_TOKEN", settings.slack_bot_token, "xoxb-"),
+        ("SLACK_APP_TOKEN", settings.slack_app_token, "xapp-"),
+    ):
+        if secret is not None and not secret.get_secret_value().startswith(prefix):
+            return _failed("Slack", f"{name} does not begin with {prefix}. Copy it again; see docs/slack.md.")
+    way = "Socket Mode" if settings.slack_app_token else "HTTP"
+    return _ok("Slack", f"Tokens are set; events come over {way}.")

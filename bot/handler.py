@@ -1,0 +1,218 @@
+"""From an incoming event to its answer: store, take the scope's turn, answer, deliver, look after the window.
+
+Invariant: a message is in the inbox before anything else happens with it, and its state there says at every
+instant what is left to do. One outermost handler turns what was not foreseen into a plain sentence and an id.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import structlog
+
+from bot import replies
+from bot.agent import Agent, TurnResult
+from bot.chat import (
+    ChannelAdapter,
+    DeliveryFailed,
+    DeliveryRefused,
+    IncomingMessage,
+    OutgoingMessage,
+    incoming_from_json,
+    incoming_to_json,
+)
+from bot.scope_queues import ScopeQueues
+from memory.errors import MemorySystemError
+from memory.messages import user_message
+from memory.person import Exchange, PersonMemory
+from memory.policy.text import clean
+from memory.ports import Clock
+from memory.records import InboxItem, InboxState, NewMessage
+from memory.system import MemorySystem
+
+_log = structlog.get_logger(__name__)
+
+
+class ChatHandler:
+    """Answers what the adapters bring.
+
+    Args:
+        system: the memory of everybody.
+        agent: runs turns.
+        clock: where the time comes from.
+    """
+
+    def __init__(self, *, system: MemorySystem, agent: Agent, clock: Clock) -> None:
+        self._system = system
+        self._agent = agent
+        self._clock = clock
+        self._channels: dict[str, ChannelAdapter] = {}
+        self._queues = ScopeQueues()
+        self._in_flight: set[int] = set()
+
+    def attach(self, channels: Mapping[str, ChannelAdapter]) -> None:
+        """Say how answers travel.
+
+        Args:
+            channels: adapters by platform, or by conversation key where one serves a single conversation.
+        """
+        self._channels.update(channels)
+
+    def open(self) -> None:
+        """Begin to answer; until then accepted messages only queue up."""
+        self._queues.open()
+
+    async def accept(self, incoming: IncomingMessage) -> bool:
+        """Clean a message's text, store it durably and queue its turn.
+
+        Returns:
+            False if the same message was accepted before.
+        """
+        incoming = replace(incoming, text=clean(incoming.text), author_name=clean(incoming.author_name))
+        memory = self._memory_of(incoming)
+        item = await self._system.stores.inbox.accept(
+            memory.place.scope,
+            conversation=incoming.conversation.key,
+            platform_id=incoming.id,
+            payload=incoming_to_json(incoming),
+            at=self._clock.now(),
+        )
+        if item is None:
+            return False
+        self._queue(_Task(item=item, incoming=incoming, channel=self._channels[self._route(incoming)]))
+        return True
+
+    async def recover(self) -> int:
+        """Queue what is unfinished and not under way: left by a stopped process, or not delivered at first.
+
+        Returns:
+            How many messages were queued.
+        """
+        queued = 0
+        for item in await self._system.stores.inbox.pending():
+            incoming = incoming_from_json(item.payload)
+            channel = self._channels.get(self._route(incoming))
+            if channel is not None and item.id not in self._in_flight:
+                self._queue(_Task(item=item, incoming=incoming, channel=channel))
+                queued += 1
+        return queued
+
+    async def drain(self, timeout: float) -> bool:
+        """Finish the running turns; what is queued is answered after the next start."""
+        return await self._queues.drain(timeout)
+
+    async def idle(self) -> None:
+        """Wait until every queued turn is done."""
+        await self._queues.idle()
+
+    def _queue(self, task: _Task) -> None:
+        async def turn() -> None:
+            try:
+                await self._turn(task)
+            finally:
+                self._in_flight.discard(task.item.id)
+
+        self._in_flight.add(task.item.id)
+        self._queues.submit(task.item.scope, turn)
+
+    def _route(self, incoming: IncomingMessage) -> str:
+        where = incoming.conversation
+        return where.key if where.key in self._channels else where.platform
+
+    def _memory_of(self, incoming: IncomingMessage) -> PersonMemory:
+        where = incoming.conversation
+        return self._system.conversation(
+            person=incoming.person, audience=where.audience, conversation=where.key, community=where.community
+        )
+
+    async def _turn(self, task: _Task) -> None:
+        log = _log.bind(inbox_id=task.item.id, conversation=task.incoming.conversation.key)
+        try:
+            await self._answer(task)
+        except DeliveryFailed as error:
+            log.warning("delivery_failed", error=str(error))
+        except MemorySystemError as error:
+            log.error("turn_failed", error=str(error), kind=type(error).__name__)
+        except Exception:  # outermost handler: an unforeseen error must not stop the queue
+            log.exception("turn_broke", error_id=secrets.token_hex(4))
+
+    async def _answer(self, task: _Task) -> None:
+        if self._clock.now() - task.item.accepted_at > self._system.parameters.answer_within:
+            await self._give_up(task)
+        elif task.item.reply is not None:
+            await self._deliver(task, task.item.reply)
+        elif not task.incoming.text:
+            await self._deliver(task, replies.EMPTY_MESSAGE)
+        else:
+            await self._take_turn(task)
+
+    async def _take_turn(self, task: _Task) -> None:
+        memory = self._memory_of(task.incoming)
+        exchange: Exchange | None = None
+        fixed_tokens = 0
+        try:
+            async with task.channel.typing(task.incoming.conversation):
+                exchange = await memory.begin(_new_message(task.incoming), task.item)
+                now = max(self._clock.now(), task.incoming.sent_at)
+                result = await self._agent.run_turn(memory, exchange, now=now)
+                await self._store(memory, exchange, result, task.item)
+            reply, fixed_tokens = result.reply, result.fixed_tokens
+        except MemorySystemError as error:
+            _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
+            reply = replies.trouble(error)
+        except Exception:  # noqa: BLE001  # outermost handler: the person is told, the operator finds the id
+            error_id = secrets.token_hex(4)
+            _log.exception("turn_broke", inbox_id=task.item.id, error_id=error_id)
+            reply = replies.bug(error_id)
+        await self._deliver(task, reply)
+        if exchange is not None:
+            await memory.keep_small(exchange, fixed_tokens=fixed_tokens)
+
+    async def _store(self, memory: PersonMemory, exchange: Exchange, result: TurnResult, item: InboxItem) -> None:
+        if result.refused:
+            await memory.drop(exchange)
+        else:
+            await memory.finish(exchange, result.messages, reply=result.reply, model=self._agent.model.name, item=item)
+
+    async def _deliver(self, task: _Task, reply: str) -> None:
+        outgoing = OutgoingMessage(
+            conversation=task.incoming.conversation,
+            text=reply,
+            in_reply_to=task.incoming.id,
+            delivery_key=f"{task.item.id:x}",
+        )
+        state = InboxState.DELIVERED
+        if task.item.state is not InboxState.SENDING or not await task.channel.was_delivered(outgoing):
+            await self._system.mark(task.item, InboxState.SENDING, reply=reply)
+            try:
+                await task.channel.send(outgoing)
+            except DeliveryRefused as error:
+                _log.warning("delivery_refused", inbox_id=task.item.id, error=str(error))
+                state = InboxState.DROPPED
+        await self._system.mark(task.item, state)
+
+    async def _give_up(self, task: _Task) -> None:
+        if task.incoming.text and task.item.message_id is None:
+            await self._memory_of(task.incoming).keep_unanswered(_new_message(task.incoming))
+        await self._system.mark(task.item, InboxState.DROPPED)
+        _log.warning("too_late_to_answer", inbox_id=task.item.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """An accepted message and the way its answer travels."""
+
+    item: InboxItem
+    incoming: IncomingMessage
+    channel: ChannelAdapter
+
+
+def _new_message(incoming: IncomingMessage) -> NewMessage:
+    return NewMessage(
+        message=user_message(incoming.text),
+        author=incoming.author_name,
+        sent_at=incoming.sent_at,
+        platform_id=incoming.id,
+    )

@@ -1,0 +1,316 @@
+"""The memory of one person in one conversation: begin an exchange, gather, finish, keep the window small.
+
+Invariant: the person's message is stored before anything else happens with it, and everything an exchange added
+is stored in one transaction with the reply that is about to be sent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memory.database import Database, Transaction
+from memory.ids import IdSource
+from memory.messages import Message, Role, ToolSpec
+from memory.parameters import MemoryParameters
+from memory.policy.audience import audience_note
+from memory.ports import Clock, TokenCounter
+from memory.processes.indexer import Indexer
+from memory.processes.retriever import Retriever
+from memory.processes.window import Window
+from memory.prompt.assembler import Gathered, message_tokens
+from memory.records import (
+    Change,
+    EvictionReason,
+    InboxItem,
+    NewMessage,
+    Passage,
+    Reach,
+    Scope,
+    SearchHit,
+    Session,
+    StoredMessage,
+)
+from memory.stores.archival import ArchivalStore
+from memory.stores.blocks import BlockStore
+from memory.stores.calibration import CalibrationStore
+from memory.stores.inbox import InboxStore
+from memory.stores.recall import RecallStore
+from memory.stores.search import SearchStore
+from memory.stores.sessions import SessionStore
+
+# A new session may wait this long for the digest of the one before it.
+_CLOSING_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Every store of an installation."""
+
+    sessions: SessionStore
+    recall: RecallStore
+    blocks: BlockStore
+    archival: ArchivalStore
+    inbox: InboxStore
+    search: SearchStore
+    calibration: CalibrationStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What every person's memory shares."""
+
+    database: Database
+    stores: Stores
+    retriever: Retriever
+    window: Window
+    indexer: Indexer
+    counter: TokenCounter
+    parameters: MemoryParameters
+    clock: Clock
+    ids: IdSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a conversation happens, in memory's terms.
+
+    Attributes:
+        scope: where it writes.
+        reach: what it may read.
+        conversation: the key of the channel, thread or direct chat.
+        community: the server or team a private channel belongs to, or None.
+        audience: who hears it, also where memory is shared over all audiences.
+    """
+
+    scope: Scope
+    reach: Reach
+    conversation: str
+    community: str | None
+    audience: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One exchange in progress: the person's stored message, and the session it belongs to."""
+
+    user: StoredMessage
+    session: Session
+
+
+class PersonMemory:
+    """The per-user orchestrator. Obtained from ``MemorySystem.conversation``."""
+
+    def __init__(self, place: Place, services: Services) -> None:
+        self.place = place
+        self._services = services
+        self._stores = services.stores
+
+    async def begin(self, new: NewMessage, item: InboxItem | None = None) -> Exchange:
+        """Store the person's message, opening a session where none is open.
+
+        Args:
+            new: the message; its tokens are counted here.
+            item: its inbox item. One whose turn was cut off by a crash keeps its stored message.
+        """
+        scope = self.place.scope
+        session = await self._session(new.sent_at)
+        if item is not None and item.message_id is not None:
+            stored = await self._stores.recall.get(self.place.reach, [item.message_id])
+            if stored:
+                return Exchange(user=stored[0], session=session)
+        [counted] = await self._counted([new])
+        async with self._services.database.transaction() as tx:
+            [user] = await self._stores.recall.append(
+                scope, tx, session=session, messages=[counted], at=self._services.clock.now()
+            )
+            await self._stores.sessions.touch(scope, tx, session_id=session.id, at=new.sent_at)
+            if item is not None:
+                await self._stores.inbox.begin(scope, tx, item=item, message_id=user.id)
+        return Exchange(user=user, session=session)
+
+    async def keep_unanswered(self, new: NewMessage) -> None:
+        """Store a message that will not be answered, straight into recall."""
+        session = await self._session(new.sent_at)
+        [counted] = await self._counted([new])
+        async with self._services.database.transaction() as tx:
+            await self._stores.recall.append(
+                self.place.scope,
+                tx,
+                session=session,
+                messages=[counted],
+                evicted=EvictionReason.UNANSWERED,
+                at=self._services.clock.now(),
+            )
+        self._services.indexer.kick()
+
+    async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
+        """Everything that the prompt of this exchange is made of."""
+        scope = self.place.scope
+        blocks, window = await asyncio.gather(
+            self._stores.blocks.load(scope), self._stores.recall.window(scope, self.place.conversation)
+        )
+        hits = await self._services.retriever.retrieve(
+            scope,
+            self.place.reach,
+            exchange.user.text,
+            limit=self._services.parameters.retrieved_hits,
+            exclude=frozenset(message.id for message in window) | {exchange.user.id},
+        )
+        return Gathered(
+            agent_name=self._services.parameters.agent_name,
+            audience_note=audience_note(self.place.audience),
+            summary="",
+            blocks=blocks,
+            window_summary=exchange.session.window_summary,
+            history=tuple(message for message in window if message.id < exchange.user.id),
+            turn=(exchange.user.message,),
+            hits=hits,
+            now=now,
+            tools=tools,
+        )
+
+    async def finish(
+        self,
+        exchange: Exchange,
+        messages: Sequence[Message],
+        *,
+        reply: str,
+        model: str,
+        item: InboxItem | None = None,
+    ) -> None:
+        """Store what the exchange added, together with the reply that is to be sent.
+
+        Args:
+            exchange: from ``begin``.
+            messages: the assistant's messages and tool results, in order.
+            reply: the text for the person.
+            model: whose token calibration to keep.
+            item: the inbox item that is answered by it.
+        """
+        scope, services = self.place.scope, self._services
+        now = services.clock.now()
+        added = await self._counted(
+            [
+                NewMessage(
+                    message=message,
+                    author=services.parameters.agent_name
+                    if message.role is Role.ASSISTANT
+                    else exchange.user.author,
+                    sent_at=max(now, exchange.user.sent_at),
+                )
+                for message in messages
+            ]
+        )
+        ratio, samples = services.counter.calibration
+        async with services.database.transaction() as tx:
+            await self._stores.recall.append(
+                scope, tx, session=exchange.session, messages=added, exchange_id=exchange.user.id, at=now
+            )
+            await self._stores.sessions.touch(
+                scope, tx, session_id=exchange.session.id, at=max(now, exchange.user.sent_at)
+            )
+            await self._stores.calibration.save(tx, model=model, ratio=ratio, samples=samples)
+            if item is not None:
+                await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
+        services.indexer.kick()
+
+    async def drop(self, exchange: Exchange) -> None:
+        """Take a refused message out of the window: shown again, it would be refused again."""
+        async with self._services.database.transaction() as tx:
+            await self._stores.recall.evict(
+                self.place.scope,
+                tx,
+                message_ids=[exchange.user.id],
+                reason=EvictionReason.REFUSED,
+                at=self._services.clock.now(),
+            )
+
+    async def keep_small(self, exchange: Exchange, *, fixed_tokens: int) -> None:
+        """After the reply: evict and fold what is too much for the window."""
+        await self._services.window.keep_small(exchange.session, fixed_tokens=fixed_tokens)
+
+    async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:
+        """Add a line to a core memory block. Raises CoreMemoryFull or UnknownBlock."""
+        async with self._services.database.transaction() as tx:
+            await self._stores.blocks.append(
+                self.place.scope,
+                tx,
+                label=label,
+                text=text,
+                change=self._change(exchange, "core_memory_append"),
+                at=self._services.clock.now(),
+            )
+
+    async def core_replace(self, exchange: Exchange, *, old: str, new: str) -> None:
+        """Rewrite a piece of core memory. Raises CoreMemoryFull or TextNotFound."""
+        async with self._services.database.transaction() as tx:
+            await self._stores.blocks.replace(
+                self.place.scope,
+                tx,
+                label=None,
+                old=old,
+                new=new,
+                change=self._change(exchange, "core_memory_replace"),
+                at=self._services.clock.now(),
+            )
+
+    async def archival_insert(self, exchange: Exchange, content: str) -> Passage:
+        """Keep a fact or document in archival memory."""
+        async with self._services.database.transaction() as tx:
+            passage = await self._stores.archival.insert(
+                self.place.scope, tx, content=content, source_message=exchange.user.id
+            )
+        self._services.indexer.kick()
+        return passage
+
+    async def archival_search(self, query: str, *, limit: int) -> list[SearchHit]:
+        """Look up archival memory."""
+        vector = await self._services.retriever.embedded(query)
+        return await self._stores.archival.search(
+            self.place.scope, self.place.reach, query, limit=limit, vector=vector
+        )
+
+    async def recall_search(self, query: str, *, limit: int, evicted_only: bool) -> list[SearchHit]:
+        """Search past messages: those that left the window, or all."""
+        vector = await self._services.retriever.embedded(query)
+        return await self._stores.recall.search(
+            self.place.reach, query, limit=limit, evicted_only=evicted_only, vector=vector, floor=False
+        )
+
+    async def messages_between(self, start: datetime, end: datetime, *, limit: int) -> list[StoredMessage]:
+        """Past messages by time, both ends inclusive, oldest first."""
+        return await self._stores.recall.between(self.place.reach, start, end, limit=limit)
+
+    def _change(self, exchange: Exchange, reason: str) -> Change:
+        return Change(actor="agent", reason=reason, source_message=exchange.user.id, session_id=exchange.session.id)
+
+    async def _counted(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
+        return await asyncio.to_thread(_count_all, messages, self._services.counter)
+
+    async def _session(self, at: datetime) -> Session:
+        scope, sessions = self.place.scope, self._stores.sessions
+        session = await sessions.open(scope, self.place.conversation)
+        if session is not None and at - session.last_activity_at < self._services.parameters.session_idle:
+            return session
+        if session is not None:
+            await self._services.window.end_session(session, at=at, wait=_CLOSING_SECONDS)
+        before = await sessions.latest(scope, self.place.conversation)
+        async with self._services.database.transaction() as tx:
+            return await self._start(tx, at, before)
+
+    async def _start(self, tx: Transaction, at: datetime, before: Session | None) -> Session:
+        return await self._stores.sessions.start(
+            self.place.scope,
+            tx,
+            conversation=self.place.conversation,
+            community=self.place.community,
+            at=at,
+            window_summary=before.window_summary if before else "",
+        )
+
+
+def _count_all(messages: Sequence[NewMessage], counter: TokenCounter) -> list[NewMessage]:
+    return [replace(new, tokens=message_tokens(new.message, counter)) for new in messages]

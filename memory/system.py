@@ -1,0 +1,201 @@
+"""The face of the memory system: open it, and get the memory of a person's conversation.
+
+Invariant: everything is built here and nowhere else in this package; whoever opens it closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import structlog
+
+from memory.database import open_database
+from memory.ids import IdSource
+from memory.indexes.faiss_index import FaissIndex
+from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.parameters import MemoryParameters
+from memory.person import PersonMemory, Place, Services, Stores
+from memory.policy.audience import reach_of, reach_of_person, scope_of
+from memory.policy.text import clean
+from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
+from memory.privacy import Privacy
+from memory.processes.indexer import Indexer
+from memory.processes.retriever import Retriever
+from memory.processes.window import Window
+from memory.records import InboxItem, InboxState, Reach, SearchHit
+from memory.stores.archival import ArchivalStore
+from memory.stores.blocks import BlockStore
+from memory.stores.calibration import CalibrationStore
+from memory.stores.inbox import InboxStore
+from memory.stores.recall import RecallStore
+from memory.stores.search import SearchStore
+from memory.stores.sessions import SessionStore
+
+_log = structlog.get_logger(__name__)
+
+_SWEPT_AT_ONCE = 100
+
+
+class MemorySystem:
+    """The memory of everybody. Made by ``open_memory``.
+
+    Attributes:
+        stores: every store.
+        privacy: export and erasure over all of them.
+        parameters: the numbers in force.
+    """
+
+    def __init__(self, services: Services, privacy: Privacy) -> None:
+        self._services = services
+        self.stores = services.stores
+        self.privacy = privacy
+        self.parameters = services.parameters
+
+    def conversation(
+        self, *, person: str, audience: str, conversation: str, community: str | None = None
+    ) -> PersonMemory:
+        """The memory of one person in one conversation.
+
+        Args:
+            person: ``discord:<user id>``, ``slack:<team id>:<user id>`` or ``console:<name>``.
+            audience: who hears it: ``dm``, ``guild:<id>``, ``team:<id>`` or ``channel:<id>``.
+            conversation: the key of the channel, thread or direct chat.
+            community: the server or team that a private channel belongs to.
+
+        Raises:
+            InvalidInput: one of them is malformed.
+        """
+        sharing = self.parameters.sharing
+        scope = scope_of(person, audience, sharing)
+        place = Place(
+            scope=scope,
+            reach=reach_of(scope, community, sharing),
+            conversation=conversation,
+            community=community,
+            audience=audience,
+        )
+        return PersonMemory(place, self._services)
+
+    async def search(self, person: str, query: str, *, limit: int, audience: str | None = None) -> list[SearchHit]:
+        """Search a person's messages and documents, best first, without a relevance floor.
+
+        Args:
+            person: whose.
+            query: any text.
+            limit: hits to return at most.
+            audience: search as a conversation with this audience would; None for everything.
+        """
+        reach = await self._reach(person, audience)
+        scope = scope_of(person, audience or "dm", self.parameters.sharing)
+        hits = await self._services.retriever.retrieve(
+            scope, reach, clean(query), limit=limit, exclude=frozenset(), floor=False
+        )
+        return list(hits)
+
+    async def overview(self, person: str) -> list[dict[str, Any]]:
+        """What is kept about a person, scope by scope, as counts and core memory."""
+        rows = []
+        for scope in await self.privacy.scopes_of(person):
+            session = next(iter(await self.stores.sessions.recent(scope, 1)), None)
+            stats = await self.stores.archival.stats(scope)
+            rows.append(
+                {
+                    "audience": scope.audience,
+                    "core_memory": {block.label: block.value for block in await self.stores.blocks.load(scope)},
+                    "window_summary": session.window_summary if session else "",
+                    "last_activity": session.last_activity_at.isoformat() if session else None,
+                    "messages": await self.stores.recall.count(scope),
+                    "passages": stats.total,
+                }
+            )
+        return rows
+
+    async def sweep_idle(self) -> int:
+        """End the sessions that have been silent for too long. Returns how many this call ended."""
+        now = self._services.clock.now()
+        idle = await self.stores.sessions.idle(now - self.parameters.session_idle, _SWEPT_AT_ONCE)
+        ended = [await self._services.window.end_session(session, at=now) for session in idle]
+        return sum(ended)
+
+    async def mark(self, item: InboxItem, state: InboxState, *, reply: str | None = None) -> None:
+        """Note how far an accepted message has come."""
+        async with self._services.database.transaction() as tx:
+            if reply is not None:
+                await self.stores.inbox.answer(item.scope, tx, item=item, reply=reply)
+            await self.stores.inbox.mark(item.scope, tx, item=item, state=state)
+
+    async def settle(self) -> None:
+        """Wait until everything stored is embedded."""
+        self._services.indexer.kick()
+        await self._services.indexer.settle()
+
+    async def _reach(self, person: str, audience: str | None) -> Reach:
+        if audience is None:
+            return reach_of_person(person)
+        scope = scope_of(person, audience, self.parameters.sharing)
+        return reach_of(scope, await self.stores.sessions.community_of(scope), self.parameters.sharing)
+
+
+@asynccontextmanager
+async def open_memory(
+    *,
+    database_url: str,
+    embedder: Embedder,
+    counter: TokenCounter,
+    memory_model: ChatModel,
+    parameters: MemoryParameters,
+    clock: Clock,
+) -> AsyncIterator[MemorySystem]:
+    """Open the memory system, and close it at the end of the context.
+
+    Args:
+        database_url: for example ``sqlite:///data/keepsake.db``.
+        embedder: makes vectors; changing it re-embeds in the background.
+        counter: counts tokens.
+        memory_model: the model that looks after memory.
+        parameters: every number.
+        clock: where the time comes from.
+
+    Raises:
+        StorageError: the database cannot be used.
+    """
+    database = await open_database(database_url)
+    ids = IdSource(SystemClock())  # ids must be unique even where ``clock`` replays the past
+    text_index = SqliteTextIndex()
+    search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
+    stores = Stores(
+        sessions=SessionStore(database, ids),
+        recall=RecallStore(database, search, ids),
+        blocks=BlockStore(database, counter, limit=parameters.core_memory_limit),
+        archival=ArchivalStore(database, search, ids, clock),
+        inbox=InboxStore(database, ids),
+        search=search,
+        calibration=CalibrationStore(database),
+    )
+    services = Services(
+        database=database,
+        stores=stores,
+        retriever=Retriever(stores.recall, stores.archival, search),
+        window=Window(
+            database=database,
+            recall=stores.recall,
+            sessions=stores.sessions,
+            model=memory_model,
+            counter=counter,
+            parameters=parameters,
+            clock=clock,
+        ),
+        indexer=Indexer(search),
+        counter=counter,
+        parameters=parameters,
+        clock=clock,
+        ids=ids,
+    )
+    owned = (stores.sessions, stores.recall, stores.blocks, stores.archival, stores.inbox, search)
+    try:
+        yield MemorySystem(services, Privacy(database, owned, text_index, clock))
+    finally:
+        await services.indexer.close()
+        await database.close()

