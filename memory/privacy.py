@@ -1,0 +1,273 @@
+"""A person's right over what is kept about them: to read all of it, and to have all of it erased.
+
+Erasing deletes the rows of every store, then removes the words from the file itself: deleted rows are overwritten
+(``secure_delete``), full-text segments are merged until the words of deleted entries are gone, and the write-ahead
+log is emptied. At last the files are read again, looking for what was erased.
+
+Invariant: an erasure touches no row of anybody else, and its receipt counts what was really found in the files.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import reduce
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import structlog
+from sqlalchemy import (
+    JSON,
+    Column,
+    ColumnElement,
+    MetaData,
+    Select,
+    String,
+    Table,
+    func,
+    select,
+    type_coerce,
+    union,
+)
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.database import Database, Transaction
+from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.policy.residue import Needles, fragments, word_middles
+from memory.ports import Clock
+from memory.records import Scope, check_person
+from memory.schema import PERSONAL_TABLES, metadata, search_entries
+
+_log = structlog.get_logger(__name__)
+
+_SAMPLED_ROWS = 50  # of each table, by chance
+_PIECES = 40  # to look for, of each table
+_PIECES_AT_ONCE = 50  # in one statement
+_MOST_FOUND = 1_000
+_READ_BYTES = 1 << 20
+_SCRUB_STEPS = 10_000
+_CHECKPOINTS = 5
+_EXACT_IN_JSON = 2**53  # a larger integer is rounded by readers that have only doubles
+
+# The text of the table definitions stands in the file as well.
+_SQLITE_SCHEMA = Table("sqlite_master", MetaData(), Column("sql", String))
+
+
+class PersonalStore(Protocol):
+    """A store of people's data."""
+
+    @property
+    def name(self) -> str:
+        """What an export calls it."""
+        ...
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Everything of a scope that the person may read."""
+        ...
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete everything of a scope; rows deleted per table."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureReceipt:
+    """What an erasure did, and what the search for remains found.
+
+    Attributes:
+        person: who was erased.
+        erased_at: when.
+        rows: rows deleted, per table.
+        files: the size in bytes of every file that was searched afterwards, by its name.
+        pieces: how many pieces of the erased text were looked for.
+        residue: how often one of them still stood in a file and in no row; 0 means that nothing is left.
+        where: the places, as ``<file> at byte <offset>``.
+    """
+
+    person: str
+    erased_at: datetime
+    rows: Mapping[str, int]
+    files: Mapping[str, int]
+    pieces: int
+    residue: int
+    where: tuple[str, ...]
+
+
+class Privacy:
+    """Export and erasure over every store.
+
+    Args:
+        database: where the rows are.
+        stores: every store of people's data, each table owned by one of them.
+        text_index: holds words of its own, which it can be made to forget.
+        clock: dates exports and receipts.
+    """
+
+    def __init__(
+        self, database: Database, stores: Sequence[PersonalStore], text_index: SqliteTextIndex, clock: Clock
+    ) -> None:
+        self._database = database
+        self._stores = stores
+        self._text_index = text_index
+        self._clock = clock
+
+    async def scopes_of(self, person: str) -> list[Scope]:
+        """Every scope in which anything is kept about a person. Raises InvalidInput."""
+        check_person(person)
+        async with self._database.read() as connection:
+            return await _scopes(connection, person)
+
+    async def export(self, person: str) -> dict[str, Any]:
+        """Everything kept about a person, ready to be written as JSON. Raises InvalidInput.
+
+        Returns:
+            ``person``, ``exported_at`` and ``scopes``: audience -> store -> rows. Ids are strings, times ISO 8601.
+        """
+        scopes = {}
+        for scope in await self.scopes_of(person):
+            rows = {store.name: await store.export(scope) for store in self._stores}
+            scopes[scope.audience] = {name: _json_ready(found) for name, found in rows.items() if found}
+        return {"person": person, "exported_at": self._clock.now().isoformat(), "scopes": scopes}
+
+    async def erase(self, person: str) -> ErasureReceipt:
+        """Erase a person for good: the rows in one transaction, then the words from the files.
+
+        What others wrote about the person is theirs and stays. The search for remains looks for the person's key
+        and some hundred pieces of the erased text, those left out that stand in somebody else's rows too. It
+        misses a piece that runs over the border of two pages of the file. The caller sees to it that nothing is
+        written for the person meanwhile. Erasing a person twice, or one never seen, gives a receipt of zeros.
+
+        Raises:
+            InvalidInput: ``person`` names nobody.
+            DatabaseUnavailable: the database cannot be written. If the rows were deleted by then, the next
+                erasure of anybody removes the words as well.
+        """
+        check_person(person)
+        rows = {table.name: 0 for table in PERSONAL_TABLES}
+        async with self._database.transaction() as tx:
+            scopes = await _scopes(tx.connection, person)
+            pieces = _keys(person, scopes) + await _pieces_of(tx.connection, person)
+            for scope in scopes:
+                for store in self._stores:
+                    for table, deleted in (await store.erase(scope, tx)).items():
+                        rows[table] = rows.get(table, 0) + deleted
+        await self._scrub()
+        needles = Needles(pieces)
+        files, found = await asyncio.to_thread(_search_files, self._files(), needles)
+        elsewhere = await self._standing_in_rows({piece for _, piece in found})
+        where = tuple(place for place, piece in found if piece not in elsewhere)
+        _log.info("person_erased", scopes=len(scopes), rows=sum(rows.values()), residue=len(where))
+        return ErasureReceipt(
+            person=person,
+            erased_at=self._clock.now(),
+            rows=rows,
+            files=files,
+            pieces=len(needles),
+            residue=len(where),
+            where=where,
+        )
+
+    async def _scrub(self) -> None:
+        async with self._database.transaction() as tx:
+            await self._text_index.begin_scrub(tx.connection)
+        for _ in range(_SCRUB_STEPS):
+            async with self._database.transaction() as tx:
+                if not await self._text_index.scrub_step(tx.connection):
+                    break
+        for _ in range(_CHECKPOINTS):
+            if await self._database.checkpoint():
+                break
+
+    def _files(self) -> list[Path]:
+        path = self._database.path
+        return [] if path is None else [path.with_name(path.name + end) for end in ("", "-wal", "-journal")]
+
+    async def _standing_in_rows(self, pieces: set[str]) -> set[str]:
+        """Which of the pieces stand in a row that is still there, or in the description of the tables."""
+        ordered = sorted(pieces)
+        standing: set[str] = set()
+        async with self._database.read() as connection:
+            for start in range(0, len(ordered), _PIECES_AT_ONCE):
+                some = ordered[start : start + _PIECES_AT_ONCE]
+                for query in _presence_queries(some):
+                    flags = (await connection.execute(query)).one()
+                    standing.update(piece for piece, flag in zip(some, flags, strict=True) if flag)
+        return standing
+
+
+async def _scopes(connection: AsyncConnection, person: str) -> list[Scope]:
+    query = union(*(select(table.c.audience).where(table.c.person == person) for table in PERSONAL_TABLES))
+    audiences = (await connection.execute(query)).scalars()
+    return [Scope(person=person, audience=audience) for audience in sorted(audiences)]
+
+
+def _keys(person: str, scopes: Sequence[Scope]) -> list[str]:
+    """The person's key as it stands in a file: before the audience in a row, between quotes in JSON, or alone."""
+    return [person, f'"{person}"', *(f"{person}{scope.audience}" for scope in scopes)]
+
+
+def _texts(table: Table) -> list[ColumnElement[str]]:
+    return [type_coerce(column, String) for column in table.columns if isinstance(column.type, String | JSON)]
+
+
+async def _pieces_of(connection: AsyncConnection, person: str) -> list[str]:
+    pieces: list[str] = []
+    for table in PERSONAL_TABLES:
+        query = select(*_texts(table)).where(table.c.person == person).order_by(func.random()).limit(_SAMPLED_ROWS)
+        texts = [value for row in await connection.execute(query) for value in row if value]
+        pieces += fragments(texts, limit=_PIECES)
+        if table is search_entries:
+            pieces += word_middles(texts, limit=_PIECES)
+    return pieces
+
+
+def _presence_queries(pieces: Sequence[str]) -> Iterator[Select[Any]]:
+    """One query for each table, with one flag for each piece: whether any row holds it, in either case."""
+    for table in (*metadata.sorted_tables, _SQLITE_SCHEMA):
+        row = reduce(operator.add, (func.coalesce(column, "") for column in _texts(table)))
+        flags = [func.coalesce(func.max(func.instr(func.lower(row), piece.lower())), 0) for piece in pieces]
+        yield select(*flags).select_from(table)
+
+
+def _search_files(paths: Sequence[Path], needles: Needles) -> tuple[dict[str, int], list[tuple[str, str]]]:
+    """The size of each file, and where it holds a piece. Blocking."""
+    sizes: dict[str, int] = {}
+    found: list[tuple[str, str]] = []
+    for path in paths:
+        if path.exists():
+            sizes[path.name] = path.stat().st_size
+            places = ((f"{path.name} at byte {offset}", piece) for offset, piece in _search_file(path, needles))
+            found += islice(places, _MOST_FOUND - len(found))
+    return sizes, found
+
+
+def _search_file(path: Path, needles: Needles) -> Iterator[tuple[int, str]]:
+    # Read, not mapped: a mapped file that another process truncates kills this one.
+    with path.open("rb") as file:
+        start, kept = 0, b""
+        while block := file.read(_READ_BYTES):
+            data = kept + block
+            overlap = min(len(data), needles.longest - 1)
+            for position, piece in needles.find(data):
+                if position + len(piece.encode()) > len(kept):  # else the block before reported it
+                    yield start + position, piece
+            kept = data[len(data) - overlap :]
+            start += len(data) - overlap
+
+
+def _json_ready(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {key: _json_ready(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_json_ready(item) for item in value]
+        case datetime():
+            return value.isoformat()
+        case int() if abs(value) > _EXACT_IN_JSON:
+            return str(value)
+        case _:
+            return value

@@ -1,0 +1,309 @@
+"""Export and erasure: everything of one person, nothing of anybody else."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import JSON, BigInteger, Boolean, Float, Integer, LargeBinary, String, Table, insert, select
+from structlog.testing import capture_logs
+
+from memory.database import Database
+from memory.errors import InvalidInput
+from memory.ids import IdSource
+from memory.indexes.faiss_index import FaissIndex
+from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.messages import Message, Role, TextPart, ToolCall, ToolResult, user_message
+from memory.policy.audience import reach_of_person
+from memory.privacy import ErasureReceipt, Privacy
+from memory.records import HUMAN, Change, InboxState, NewMessage, Scope
+from memory.schema import PERSONAL_TABLES, UtcDateTime
+from memory.stores.archival import ArchivalStore
+from memory.stores.blocks import BlockStore
+from memory.stores.inbox import InboxStore
+from memory.stores.recall import RecallStore
+from memory.stores.search import SearchStore
+from memory.stores.sessions import SessionStore
+from tests.fakes import START, FakeClock, HashEmbedder, WordTokenCounter
+
+# One name is the beginning of the other, and one would continue with its audience to the other's.
+ANN = Scope(person="console:ann", audience="dm")
+ANN_IN_PUBLIC = Scope(person="console:ann", audience="guild:1")
+ANNA = Scope(person="console:anna", audience="dm")
+ANNDM = Scope(person="console:anndm", audience="dm")
+
+
+class House:
+    """Every store over one database."""
+
+    def __init__(self, database: Database, ids: IdSource, clock: FakeClock) -> None:
+        text_index = SqliteTextIndex()
+        self.database = database
+        self.search = SearchStore(database, text_index, HashEmbedder(), ids, new_index=FaissIndex)
+        self.sessions = SessionStore(database, ids)
+        self.recall = RecallStore(database, self.search, ids)
+        self.blocks = BlockStore(database, WordTokenCounter(), limit=2_000)
+        self.archival = ArchivalStore(database, self.search, ids, clock)
+        self.inbox = InboxStore(database, ids)
+        stores = (self.sessions, self.recall, self.blocks, self.archival, self.inbox, self.search)
+        self.privacy = Privacy(database, stores, text_index, clock)
+
+    async def live_in(self, scope: Scope, words: Iterator[str]) -> None:
+        """Put a word into everything that can be remembered of a person."""
+        change = Change(actor="agent", reason=f"because {next(words)}")
+        async with self.database.transaction() as tx:
+            session = await self.sessions.start(
+                scope, tx, conversation=f"here:{next(words)}", community=None, at=START, window_summary=next(words)
+            )
+            call = ToolCall(id="t", name="archival_search", arguments={"query": next(words)})
+            result = ToolResult(call_id="t", name="archival_search", content=next(words))
+            said = user_message(f"We spoke of {next(words)} and {next(words)}.")
+            called = Message(role=Role.ASSISTANT, parts=(TextPart(text=f"Of {next(words)}?"), call))
+            answered = Message(role=Role.USER, parts=(result,))
+            await self.recall.append(
+                scope,
+                tx,
+                session=session,
+                messages=[
+                    NewMessage(message=message, author=next(words), sent_at=START, platform_id=next(words))
+                    for message in (said, called, answered)
+                ],
+                at=START,
+            )
+            for text in (f"Likes {next(words)}.", f"Owns a {next(words)}."):
+                await self.blocks.append(scope, tx, label=HUMAN, text=text, change=change, at=START)
+            await self.blocks.replace(scope, tx, label=HUMAN, old="Likes", new="Hates", change=change, at=START)
+            await self.archival.insert(scope, tx, content=f"A note on {next(words)}", metadata={"url": next(words)})
+        item = await self.inbox.accept(
+            scope,
+            conversation=next(words),
+            platform_id=next(words),
+            payload=json.dumps({"person": scope.person, "text": next(words)}),
+            at=START,
+        )
+        assert item is not None
+        async with self.database.transaction() as tx:
+            await self.inbox.answer(scope, tx, item=item, reply=f"I see: {next(words)}")
+            await self.inbox.mark(scope, tx, item=item, state=InboxState.DELIVERED)
+        await self.search.embed_pending()
+        await self.archival.search(scope, reach_of_person(scope.person), "note", limit=1)
+
+    async def rows_of(self, scope: Scope) -> dict[str, list[tuple[Any, ...]]]:
+        rows = {}
+        async with self.database.read() as connection:
+            for table in PERSONAL_TABLES:
+                owned = select(table).where(table.c.person == scope.person).order_by(*table.primary_key)
+                rows[table.name] = [tuple(row) for row in await connection.execute(owned)]
+        return rows
+
+    def bytes_on_disk(self) -> bytes:
+        path = self.database.path
+        assert path is not None
+        files = [path.with_name(path.name + end) for end in ("", "-wal", "-journal")]
+        return b"".join(file.read_bytes() for file in files if file.exists()).lower()
+
+
+@dataclass
+class Canaries:
+    """Words that stand nowhere else: nothing is shared between two of them, not even a beginning."""
+
+    used: list[str]
+
+    def __iter__(self) -> Iterator[str]:
+        for number in count(len(self.used)):
+            digest = hashlib.blake2b(str(number).encode(), digest_size=6).hexdigest()
+            self.used.append("x".join(chr(ord("g") + int(digit, 16)) for digit in digest))
+            yield self.used[-1]
+
+
+@pytest.fixture
+def house(database: Database, ids: IdSource, clock: FakeClock) -> House:
+    return House(database, ids, clock)
+
+
+def zeros(receipt: ErasureReceipt) -> bool:
+    return not any(receipt.rows.values()) and receipt.residue == 0 and receipt.where == ()
+
+
+async def test_an_erased_person_is_nowhere_in_the_files_and_neighbours_are_untouched(house: House) -> None:
+    canaries = Canaries([])
+    for scope in (ANN, ANN_IN_PUBLIC):
+        await house.live_in(scope, iter(canaries))
+    await house.live_in(ANNA, iter(Canaries(["unused"] * 500)))
+    before = await house.rows_of(ANNA)
+    assert all(before.values()), "every table holds something"
+    on_disk = house.bytes_on_disk()
+    assert all(word.encode() in on_disk for word in canaries.used)
+
+    receipt = await house.privacy.erase(ANN.person)
+
+    on_disk = house.bytes_on_disk()
+    assert [word for word in canaries.used if word.encode() in on_disk] == []
+    assert b"console:ann" not in on_disk.replace(b"console:anna", b"")
+    assert (receipt.residue, receipt.where) == (0, ())
+    assert receipt.pieces > 50
+    assert all(receipt.rows[table.name] > 0 for table in PERSONAL_TABLES)
+    assert receipt.files["keepsake.db"] > 0
+    assert await house.rows_of(ANNA) == before
+    assert await house.recall.search(reach_of_person(ANNA.person), "spoke", limit=5, evicted_only=False)
+    assert await house.privacy.scopes_of(ANN.person) == []
+
+
+async def test_a_person_whose_key_reads_like_anothers_key_and_audience_stays(house: House) -> None:
+    await house.live_in(ANN, iter(Canaries([])))
+    await house.live_in(ANNDM, iter(Canaries(["unused"] * 500)))
+    before = await house.rows_of(ANNDM)
+    receipt = await house.privacy.erase(ANN.person)
+    assert receipt.residue == 0
+    assert await house.rows_of(ANNDM) == before
+
+
+def a_row(table: Table, scope: Scope, numbers: Iterator[int]) -> dict[str, Any]:
+    """A row with something in every column that needs it."""
+    number = next(numbers)
+    values: dict[type, Any] = {
+        UtcDateTime: START,
+        Boolean: False,
+        Float: 0.5,
+        BigInteger: number,
+        Integer: number,
+        JSON: {},
+        LargeBinary: b"",
+        String: f"text {number}",
+    }
+    row = {
+        column.name: next(value for kind, value in values.items() if isinstance(column.type, kind))
+        for column in table.columns
+        if column.primary_key or not column.nullable
+    }
+    return {**row, "person": scope.person, "audience": scope.audience}
+
+
+async def test_every_table_is_owned_by_a_store_that_erases_it(house: House) -> None:
+    numbers = count(1)
+    async with house.database.transaction() as tx:
+        for table in PERSONAL_TABLES:
+            for scope in (ANN, ANN_IN_PUBLIC, ANNA):
+                await tx.connection.execute(insert(table).values(**a_row(table, scope, numbers)))
+    assert await house.privacy.scopes_of(ANN.person) == [ANN, ANN_IN_PUBLIC]
+    receipt = await house.privacy.erase(ANN.person)
+    assert await house.rows_of(ANN) == {table.name: [] for table in PERSONAL_TABLES}
+    assert receipt.rows == {table.name: 2 for table in PERSONAL_TABLES}
+    assert all(len(rows) == 1 for rows in (await house.rows_of(ANNA)).values())
+
+
+@pytest.mark.parametrize("table", PERSONAL_TABLES, ids=lambda table: table.name)
+async def test_a_row_in_any_table_makes_its_scope_known(house: House, table: Table) -> None:
+    async with house.database.transaction() as tx:
+        await tx.connection.execute(insert(table).values(**a_row(table, ANN_IN_PUBLIC, count(1))))
+    assert await house.privacy.scopes_of(ANN.person) == [ANN_IN_PUBLIC]
+
+
+async def test_erasing_twice_or_somebody_unknown_gives_a_receipt_of_zeros(house: House) -> None:
+    await house.live_in(ANNA, iter(Canaries([])))
+    before = await house.rows_of(ANNA)
+    for person in ("console:nobody", ANN.person):
+        receipt = await house.privacy.erase(person)
+        assert zeros(receipt)
+        assert (receipt.person, receipt.erased_at) == (person, START)
+    assert await house.rows_of(ANNA) == before
+
+
+@pytest.mark.parametrize("person", ["", "console:", "ann", "%", "discord:*"])
+async def test_a_malformed_person_is_refused_and_nothing_is_erased(house: House, person: str) -> None:
+    await house.live_in(ANN, iter(Canaries([])))
+    before = await house.rows_of(ANN)
+    for ask in (house.privacy.erase, house.privacy.export, house.privacy.scopes_of):
+        with pytest.raises(InvalidInput):
+            await ask(person)
+    assert await house.rows_of(ANN) == before
+
+
+async def test_what_is_left_in_the_file_is_reported_with_its_place(house: House, tmp_path: Path) -> None:
+    words = iter(Canaries([]))
+    await house.live_in(ANN, words)
+    async with house.database.transaction() as tx:
+        await house.archival.insert(ANN, tx, content="The treasure lies under the old oak")
+    careless = sqlite3.connect(tmp_path / "keepsake.db")
+    careless.execute("PRAGMA secure_delete = OFF")
+    careless.execute("CREATE TABLE copy (text)")
+    careless.execute("INSERT INTO copy VALUES ('The treasure lies under the old oak')")
+    careless.execute("DELETE FROM copy")
+    careless.commit()
+    careless.close()
+    receipt = await house.privacy.erase(ANN.person)
+    assert receipt.residue == len(receipt.where) > 0
+    assert all(place.startswith("keepsake.db at byte ") for place in receipt.where)
+    offset = int(receipt.where[0].rpartition(" ")[2])
+    assert b"treasure" in (tmp_path / "keepsake.db").read_bytes()[offset - 30 : offset + 30]
+
+
+async def test_the_same_sentence_in_somebody_elses_row_is_no_residue(house: House) -> None:
+    for scope in (ANN, ANNA):
+        async with house.database.transaction() as tx:
+            await house.archival.insert(
+                scope, tx, content="Extraordinary kumquats grow in Zanzibar", metadata={"place": "Zanzibar town"}
+            )
+    receipt = await house.privacy.erase(ANN.person)
+    assert receipt.rows["passages"] == 1
+    assert receipt.residue == 0
+    assert len(await house.archival.search(ANNA, reach_of_person(ANNA.person), "kumquats", limit=5)) == 1
+
+
+async def test_a_failing_erasure_erases_nothing(house: House, clock: FakeClock) -> None:
+    await house.live_in(ANN, iter(Canaries([])))
+    before = await house.rows_of(ANN)
+
+    class Broken:
+        name = "broken"
+
+        async def export(self, scope: Scope) -> list[dict[str, Any]]:
+            return []
+
+        async def erase(self, scope: Scope, tx: object) -> dict[str, int]:
+            raise RuntimeError("power")
+
+    privacy = Privacy(house.database, (house.recall, Broken()), SqliteTextIndex(), clock)
+    with pytest.raises(RuntimeError, match="power"):
+        await privacy.erase(ANN.person)
+    assert await house.rows_of(ANN) == before
+
+
+async def test_an_erasure_is_logged_by_counts_alone(house: House) -> None:
+    await house.live_in(ANN, iter(Canaries([])))
+    with capture_logs() as logs:
+        await house.privacy.erase(ANN.person)
+    [entry] = [log for log in logs if log["event"] == "person_erased"]
+    assert (entry["scopes"], entry["residue"]) == (1, 0)
+    assert entry["rows"] > 10
+    assert "ann" not in repr(entry)
+
+
+async def test_an_export_is_json_of_everything_of_one_person(house: House) -> None:
+    canaries, others = Canaries([]), Canaries(["unused"] * 500)
+    for scope in (ANN, ANN_IN_PUBLIC):
+        await house.live_in(scope, iter(canaries))
+    await house.live_in(ANNA, iter(others))
+    export = await house.privacy.export(ANN.person)
+    written = json.dumps(export)
+    assert [word for word in canaries.used if word not in written] == []
+    assert [word for word in others.used[500:] if word in written] == []
+    assert (export["person"], export["exported_at"]) == (ANN.person, START.isoformat())
+    assert list(export["scopes"]) == ["dm", "guild:1"]
+    stores = export["scopes"]["dm"]
+    assert set(stores) == {"sessions", "recall", "blocks", "archival", "inbox"}
+    [said, *_] = stores["recall"]
+    assert isinstance(said["id"], str)
+    assert said["sent_at"] == START.isoformat()
+    assert said["parts"][0]["type"] == "text"
+
+
+async def test_an_export_of_somebody_unknown_is_empty(house: House) -> None:
+    assert (await house.privacy.export("console:nobody"))["scopes"] == {}
