@@ -1,0 +1,145 @@
+"""A chat model by rule, so that everything runs without a key: it takes in plain statements and finds them again.
+
+Invariant: it answers only from what the request shows, says nothing that was not told, and only the person's own
+words make it call a tool.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from bot.offline_rules.answers import answer, searches
+from bot.offline_rules.digest import digest
+from bot.offline_rules.notes import Changes, changes
+from bot.offline_rules.reading import SEARCHES, Turn, read_turn
+from bot.offline_rules.small_talk import WHAT_I_AM, small_talk
+from bot.offline_rules.statements import facts_in, is_question
+from bot.offline_rules.wishes import wishes_in
+from bot.offline_rules.wording import sentences, told
+from memory.messages import (
+    ModelRequest,
+    ModelResponse,
+    Part,
+    StopReason,
+    TextPart,
+    ToolCall,
+    message_to_json,
+)
+from memory.ports import OnText
+
+OFFLINE_NOTICE = (
+    "No ANTHROPIC_API_KEY is set, so a rule-based stand-in answers instead of Claude: it remembers plain "
+    "statements and finds them again. Set ANTHROPIC_API_KEY for real conversation, and DISCORD_TOKEN, or "
+    "SLACK_BOT_TOKEN with SLACK_APP_TOKEN, to bring the bot to Discord or Slack."
+)
+
+_MEMORY_WORK = {"summarize_window": digest, "summarize_session": digest}
+
+_QUESTIONS = 2
+_KEPT = "That stays in our conversation, and you can ask me about it later. "
+_UNKNOWN = "I don't know that: I find nothing you told me about it. Tell me, and I will remember."
+_IN_ARCHIVE = "My notes have no room for that, so I put it into the archive."
+_NO_NOTES = "I cannot write notes just now, but our conversation keeps what you said."
+
+
+class OfflineModel:
+    """Implements ``memory.ports.ChatModel`` without a model.
+
+    Args:
+        agent_name: the name under which the agent's own messages stand in search results.
+    """
+
+    name = "offline"
+
+    def __init__(self, *, agent_name: str = "Keepsake") -> None:
+        self._agent_name = agent_name
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
+        """Answer by rule. The same request always gets the same answer."""
+        parts = self._parts(request)
+        if on_text is not None:
+            for part in parts:
+                if isinstance(part, TextPart):
+                    await on_text(part.text)
+        calls = any(isinstance(part, ToolCall) for part in parts)
+        stop = StopReason.TOOL_USE if calls else StopReason.END_TURN
+        return ModelResponse(parts=parts, stop_reason=stop, model=self.name)
+
+    async def close(self) -> None:
+        """Nothing to release."""
+
+    def _parts(self, request: ModelRequest) -> tuple[Part, ...]:
+        work = _MEMORY_WORK.get(request.system[0].name) if request.system else None
+        if work is not None:
+            return (TextPart(text=work(request.messages[-1].text) or "Nothing worth keeping was said."),)
+        text, calls = _respond(read_turn(request, self._agent_name))
+        spoken = (TextPart(text=text),) if text else ()
+        return (*spoken, *_numbered(calls, request))
+
+
+_Call = tuple[str, dict[str, str]]
+
+
+def _respond(turn: Turn) -> tuple[str, list[_Call]]:
+    """What to say, and the tools to call. Without anything to say yet, there is a call."""
+    if reply := small_talk(turn.words, turn.core):
+        return reply, []
+    wishes, rest = wishes_in(turn.words, turn.today)
+    questions = [sentence for sentence in sentences(rest) if is_question(sentence)][:_QUESTIONS]
+    wanted = changes((*wishes, *facts_in(rest, turn.today)), turn.core)
+    spoken, writes = _written(wanted, turn)
+    answers, lookups = _answered(questions, turn)
+    if lookups:
+        return "", [*writes, *lookups]
+    return "\n".join(filter(None, [spoken, *answers])) or _KEPT + WHAT_I_AM, writes
+
+
+def _written(wanted: Changes, turn: Turn) -> tuple[str, list[_Call]]:
+    """What to say about the changes, and the calls that make them; once made, what became of them."""
+    made = [(call, result) for call, result in turn.calls if call.name not in SEARCHES]
+    if not made:
+        calls = _write_calls(wanted)
+        possible = [call for call in calls if call[0] in turn.tools]
+        return (wanted.reply, possible) if len(possible) == len(calls) else (_NO_NOTES, possible)
+    refused = [call for call, result in made if result.is_error]
+    if not refused:
+        return _acknowledged(call for call, _ in made), []
+    texts = {str(call.arguments.get("text") or call.arguments.get("new") or "") for call in refused}
+    archived = {str(call.arguments["text"]) for call, _ in made if call.name == "archival_insert"}
+    if "archival_insert" not in turn.tools or texts & archived:
+        return _NO_NOTES, []
+    return _IN_ARCHIVE, [("archival_insert", {"text": text}) for text in sorted(texts) if text]
+
+
+def _write_calls(wanted: Changes) -> list[_Call]:
+    appended = [("core_memory_append", {"text": "\n".join(wanted.appended)})] if wanted.appended else []
+    replaced = [("core_memory_replace", {"old": old, "new": new}) for old, new in wanted.replaced]
+    return [*replaced, *appended, *(("archival_insert", {"text": text}) for text in wanted.archived)]
+
+
+def _acknowledged(calls: Iterable[ToolCall]) -> str:
+    lines = "\n".join(str(call.arguments.get("text") or call.arguments.get("new") or "") for call in calls)
+    return f"Noted: {' '.join(told(line) for line in lines.splitlines() if line)}"
+
+
+def _answered(questions: Iterable[str], turn: Turn) -> tuple[list[str], list[_Call]]:
+    """The answers, and the searches to make first where one is missing."""
+    found = {question: answer(question, turn) for question in questions}
+    missing = [question for question, text in found.items() if text is None]
+    if turn.search_rounds == 0 or len(missing) == 1:
+        lookups = [(search.tool, search.arguments) for question in missing for search in searches(question, turn)]
+        if possible := [call for call in lookups if call[0] in turn.tools]:
+            return [], possible
+    failure = turn.failed_search
+    unknown = f"I could not search my memory. {failure}" if failure else _UNKNOWN
+    return list(dict.fromkeys(text or unknown for text in found.values())), []
+
+
+def _numbered(calls: Iterable[_Call], request: ModelRequest) -> tuple[ToolCall, ...]:
+    """Calls with ids that depend on all that was said before, so that none comes twice in a conversation."""
+    seen = hashlib.blake2b("".join(map(message_to_json, request.messages)).encode(errors="replace"), digest_size=6)
+    return tuple(
+        ToolCall(id=f"offline_{seen.hexdigest()}_{number}", name=name, arguments=arguments)
+        for number, (name, arguments) in enumerate(calls)
+    )

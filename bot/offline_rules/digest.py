@@ -1,0 +1,111 @@
+"""Extractive digests: the sentences of a conversation worth keeping, never more words than asked for.
+
+Invariant: every line is a line that was given, whole or cut to whole sentences; nothing is added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from bot.offline_rules.dates import names_a_date
+from bot.offline_rules.small_talk import small_talk
+from bot.offline_rules.statements import facts_in
+from bot.offline_rules.wording import sentences
+
+_DEFAULT_WORDS = 200
+_SECTION = r"<{name}>\n?(.*?)\n?</{name}>"
+_ENTRY = re.compile(
+    r"^(?:- )?\[(?P<day>\d{4}-\d\d-\d\d)[^\]]*\] (?P<author>[^:\n]{1,80}): (?P<text>.*(?:\n  .*)*)", re.M
+)
+_CONSTRAINT = re.compile(r"\b(?:never|always|must(?:n't)?|do not ever|under no circumstances)\b", re.I)
+_DECISION = re.compile(
+    r"\b(?:decided?|agreed?|chose|choose|will|plan(?:ned)?|going to|booked|promised?|remember)\b", re.I
+)
+_NAME = re.compile(r"(?<=[\w,] )(?!I\b)[A-Z]\w+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Line:
+    """A line that may be kept: its text, how much it is worth, and whether the digest so far held it."""
+
+    text: str
+    worth: int
+    constraint: bool
+    old: bool
+
+    @property
+    def length(self) -> int:
+        """In words."""
+        return len(self.text.split())
+
+
+def digest(material: str) -> str:
+    """A digest of a previous summary and new messages.
+
+    Constraints come first, in their own words. New lines are sure of half of what is left, so that a full summary
+    does not shut them out; the rest goes by worth, newer before older.
+
+    Args:
+        material: ``<previous_summary>``, ``<evicted_messages>`` or ``<session_log>``, and ``<max_words>``.
+    """
+    limit = int(_section(material, "max_words").strip() or _DEFAULT_WORDS)
+    log = _section(material, "evicted_messages") or _section(material, "session_log")
+    lines = _distinct([*_previous(_section(material, "previous_summary")), *_said(log)])
+    kept = _chosen([line for line in lines if line.constraint], limit)
+    others = [line for line in lines if not line.constraint]
+    half = _left(kept, limit) // 2
+    kept += _chosen([line for line in others if not line.old], half)
+    kept += _chosen([line for line in others if line not in kept], _left(kept, limit))
+    ordered = sorted(kept, key=lambda line: (not line.constraint, lines.index(line)))
+    return "\n".join(line.text for line in ordered)
+
+
+def _section(material: str, name: str) -> str:
+    found = re.search(_SECTION.format(name=name), material, re.S)
+    return found[1] if found else ""
+
+
+def _previous(summary: str) -> Iterator[_Line]:
+    for line in summary.splitlines():
+        if text := line.strip():
+            yield _Line(text=text, worth=_worth(text), constraint=bool(_CONSTRAINT.search(text)), old=True)
+
+
+def _said(log: str) -> Iterator[_Line]:
+    for entry in _ENTRY.finditer(log):
+        for sentence in sentences(entry["text"]):
+            worth = _worth(sentence)
+            if worth and small_talk(sentence, ()) is None:
+                text = f"[{entry['day']}] {entry['author']}: {sentence}"
+                yield _Line(text=text, worth=worth, constraint=bool(_CONSTRAINT.search(sentence)), old=False)
+
+
+def _worth(sentence: str) -> int:
+    return (
+        2 * bool(facts_in(sentence, None))
+        + 2 * bool(re.search(r"\d", sentence) or names_a_date(sentence))
+        + 2 * bool(_DECISION.search(sentence) or _CONSTRAINT.search(sentence))
+        + bool(_NAME.search(sentence))
+        + bool(re.search(r"[?？؟]", sentence))
+        + (len(sentence.split()) >= 4 or not sentence.isascii())
+    )
+
+
+def _distinct(lines: Sequence[_Line]) -> list[_Line]:
+    return list({line.text: line for line in reversed(lines)}.values())[::-1]
+
+
+def _chosen(lines: Sequence[_Line], room: int) -> list[_Line]:
+    """The worthiest lines that fit into ``room`` words, newer ones first among equals."""
+    chosen: list[_Line] = []
+    for line in sorted(reversed(lines), key=lambda line: -line.worth):
+        if line.length <= room:
+            chosen.append(line)
+            room -= line.length
+    return chosen
+
+
+def _left(kept: Sequence[_Line], limit: int) -> int:
+    return limit - sum(line.length for line in kept)

@@ -1,0 +1,226 @@
+"""The table of statements: how people put what is lasting about them, and the line each form becomes.
+
+Invariant: rows are tried from the top, and the first that matches a whole clause wins, so the narrower forms stand
+above the wider ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bot.offline_rules.wording import ADVERBS, PETS, RELATIONS, STATIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatementRule:
+    """One row: a clause that matches ``pattern`` wholly becomes ``line``.
+
+    Attributes:
+        pattern: a regular expression, tried without regard to case.
+        line: a format string over the pattern's groups; ``{Group}`` is ``{group}`` with a capital, and ``{today}``
+            the day it was said on. The group ``verb`` arrives in the third person.
+        replaces: beginnings of lines that the new one makes untrue; format strings too.
+        corrects: beginnings that it makes untrue only when the person says that they correct something.
+        tentative: the line gives way to one that begins with one of ``replaces``.
+        dated: the clause must name a date.
+    """
+
+    pattern: str
+    line: str
+    replaces: tuple[str, ...] = ()
+    corrects: tuple[str, ...] = ()
+    tentative: bool = False
+    dated: bool = False
+
+
+def _one_of(words: str) -> str:
+    return f"(?:{'|'.join(words.split())})"
+
+
+_NAME = r"(?P<x>[^\W\d_][\w'.-]*(?: [^\W\d_][\w'.-]*){0,3})"
+_ORIGIN = _one_of("""
+    american british english irish scottish welsh french german italian spanish portuguese dutch swiss austrian polish
+    russian ukrainian greek turkish swedish norwegian danish finnish indian pakistani chinese japanese korean
+    vietnamese thai australian canadian mexican brazilian african asian european jewish muslim christian catholic
+    hindu buddhist
+""")
+_NOT_A_NAME = rf"(?!(?:{_ORIGIN}|vegan|vegetarian|sorry|back|here|fine|good|ok|okay|sure|not|just|so|very)\b)"
+# One or two words with a capital, which the rest of a pattern does not ask for.
+_CAPITALISED = rf"{_NOT_A_NAME}(?P<x>(?-i:[^\W\d_a-z])[\w'-]+(?: (?-i:[^\W\d_a-z])[\w'-]+)?)"
+_I_AM = r"(?:i am|i'm|we are|we're)"
+_NOT = r"(?:don't|do not)"
+_CANNOT = r"(?:can't|cannot|can not)"
+_REALLY = r"(?:(?:really|absolutely|also|still|just|do|simply|truly) )*"
+_KIN = rf"(?P<who>(?:\w+ ){{0,2}}(?:{'|'.join((*RELATIONS, *PETS))}))"
+_THING = (
+    r"(?:my|our) (?!question|point|guess|problem|advice|bad\b|favou?rite|.*list\b)"
+    r"(?P<who>(?:[\w'-]+ ){0,4}?[\w'-]+?)"
+)
+_DETAIL = (
+    r"(?:(?:phone|mobile|cell)(?: number)?|e-?mail(?: address)?|(?:home |postal )?address|time ?zone|job|profession"
+    r"|nickname|pronouns)"
+)
+# When somebody moved belongs to the move, not to where they live.
+_SINCE = r"(?: (?:last|this) \w+| (?:in|on|since) .*\d.*| (?:\S+ ){1,3}ago| yesterday| today| recently)?"
+_PLANNED = _one_of("""
+    going flying travelling traveling moving driving visiting getting meeting starting seeing having taking leaving
+    attending hosting running planning
+""")
+_DOES = _one_of("""
+    is are was were has have had likes? loves? hates? lives? works? plays? studies prefers? can can't needs? wants?
+    moved died got goes speaks? eats? doesn't owns?
+""")
+_STATE = _one_of("""
+    allergic intolerant lactose vegan vegetarian married single divorced widowed engaged retired pregnant left-handed
+    right-handed diabetic deaf colou?r[-\\s]?blind afraid learning studying training
+""")
+_HABIT = _one_of("speak play study drive collect eat drink teach support volunteer practi[sc]e ride cook wear own work")
+_A_THING = (
+    r"(?:an?|one|two|three|four|five|\d+|some|many|no)"
+    r" (?!question|problem|headache|idea|point|feeling|request|bit|lot|quick|clue|time\b).+"
+)
+
+_TASTES = tuple(f"{taste} {{x}}." for taste in ("Likes", "Loves", "Enjoys", "Adores", "Prefers"))
+_DISTASTES = tuple(f"{taste} {{x}}." for taste in ("Dislikes", "Hates", "Despises", "No longer likes"))
+
+_WHO_THEY_ARE = (
+    StatementRule(
+        pattern=rf"my (?:full |first |real )?name(?: is|'s) (?:now )?{_NAME}", line="Name: {x}.", replaces=("Name: ",)
+    ),
+    StatementRule(
+        pattern=rf"(?:(?:you can )?call me|(?:everyone|everybody|people|my friends) calls? me) {_NAME}",
+        line="Name: {x}.",
+        replaces=("Name: ",),
+    ),
+    StatementRule(
+        pattern=rf"(?:i am|i'm|this is) {_CAPITALISED}", line="Name: {x}.", replaces=("Name: ",), tentative=True
+    ),
+    StatementRule(
+        pattern=r"(?:i am|i'm) (?P<x>\d{1,3})(?: years old)?", line="Age: {x} (on {today}).", replaces=("Age: ",)
+    ),
+    StatementRule(pattern=r"my birthday(?: is|'s) (?:on )?(?P<x>.+)", line="Birthday: {x}.", replaces=("Birthday: ",)),
+    StatementRule(
+        pattern=r"i was born (?:on |in )?(?P<x>.+)", line="Birthday: {x}.", replaces=("Birthday: ",), dated=True
+    ),
+    StatementRule(
+        pattern=rf"my (?P<label>{_DETAIL}) (?:is|are) (?P<x>.+)", line="{Label}: {x}.", replaces=("{Label}: ",)
+    ),
+)
+
+_HOME_AND_WORK = (
+    StatementRule(
+        pattern=rf"(?:i|we)(?:'ve| have)?(?: just| recently)? moved (?:back )?(?:from .+? )?to (?P<x>.+?){_SINCE}",
+        line="Lives in {x}.",
+        replaces=("Lives ", "No longer lives in {x}"),
+    ),
+    StatementRule(
+        pattern=rf"(?:(?:i|we) (?:now |currently )?(?:live|reside)|{_I_AM} (?:living|based)) (?P<in>in|at|near)"
+        r" (?P<x>.+)",
+        line="Lives {in} {x}.",
+        replaces=("Lives ", "No longer lives in {x}"),
+    ),
+    StatementRule(
+        pattern=rf"i (?:no longer|{_NOT}) live in (?P<x>.+?)(?: any ?more)?",
+        line="No longer lives in {x}.",
+        replaces=("Lives in {x}.",),
+    ),
+    StatementRule(
+        pattern=rf"(?:{_I_AM}|i come|i was born) (?:originally )?(?:from|in) (?P<x>.+)",
+        line="Is from {x}.",
+        replaces=("Is from ",),
+    ),
+    StatementRule(pattern=r"i (?:now )?work (?:at|for) (?P<x>.+)", line="Works at {x}.", replaces=("Works at ",)),
+    StatementRule(pattern=r"i (?:now )?work as (?P<x>.+)", line="Works as {x}.", replaces=("Works as ",)),
+    StatementRule(
+        pattern=r"i(?:'ve| have)? (?:got|started|found) a (?:new )?job (?P<in>at|as) (?P<x>.+)",
+        line="Works {in} {x}.",
+        replaces=("Works at ", "Works as "),
+    ),
+)
+
+_LIKES_AND_DISLIKES = (
+    StatementRule(
+        pattern=r"(?:my|our) favou?rite (?P<label>.{1,60}?) (?:is|are|has always been) (?P<x>.+)",
+        line="Favourite {label}: {x}.",
+        replaces=("Favourite {label}: ",),
+    ),
+    StatementRule(
+        pattern=r"(?P<x>.{1,60}) (?:is|are) my favou?rite (?P<label>.{1,60})",
+        line="Favourite {label}: {x}.",
+        replaces=("Favourite {label}: ",),
+    ),
+    StatementRule(
+        pattern=rf"i {_NOT} (?:really )?(?:like|love|enjoy) (?P<x>.+?) any ?more",
+        line="No longer likes {x}.",
+        replaces=_TASTES,
+    ),
+    StatementRule(pattern=r"i no longer (?:like|love|enjoy) (?P<x>.+)", line="No longer likes {x}.", replaces=_TASTES),
+    StatementRule(pattern=rf"i {_NOT} {_REALLY}(?:like|enjoy|love) (?P<x>.+)", line="Dislikes {x}.", replaces=_TASTES),
+    StatementRule(pattern=rf"i {_CANNOT} stand (?P<x>.+)", line="Hates {x}.", replaces=_TASTES),
+    StatementRule(
+        pattern=rf"i {_REALLY}(?P<verb>hate|dislike|despise) (?P<x>.+)", line="{Verb} {x}.", replaces=_TASTES
+    ),
+    StatementRule(
+        pattern=rf"i {_REALLY}(?P<verb>like|love|enjoy|prefer|adore) "
+        r"(?P<x>(?!(?:it|that|this|those|these|you|your|how|when|what|him|her|them)\b).+)",
+        line="{Verb} {x}.",
+        replaces=_DISTASTES,
+    ),
+)
+
+_FAMILY_AND_THINGS = (
+    StatementRule(
+        pattern=rf"(?:my|our) {_KIN}(?:'s name is| is called| is named| is) {_CAPITALISED}",
+        line="Their {who} is called {x}.",
+        corrects=("Their {who} is called ",),
+    ),
+    StatementRule(
+        pattern=rf"{_THING}(?: is called| is named|'s name is) (?P<x>.+)",
+        line="Their {who} is called {x}.",
+        corrects=("Their {who} is called ",),
+    ),
+    StatementRule(
+        pattern=rf"{_THING} (?P<is>(?:is|are|starts?|begins?|ends?) (?:on|at|in)|lives in|works (?:at|as)) (?P<x>.+)",
+        line="Their {who} {is} {x}.",
+        replaces=("Their {who} {is} ",),
+    ),
+    StatementRule(
+        pattern=rf"{_THING} (?P<is>{_DOES}) (?P<x>.+)", line="Their {who} {is} {x}.", corrects=("Their {who} {is} ",)
+    ),
+    StatementRule(pattern=rf"i(?:'ve| have)(?: got)? (?P<x>{_A_THING})", line="Has {x}."),
+)
+
+_PLANS = (
+    StatementRule(pattern=rf"{_I_AM} (?P<x>{_PLANNED} .+)", line="Is {x}.", corrects=("Is going to ",), dated=True),
+    StatementRule(
+        pattern=r"i want to (?P<x>(?:learn|become|be|visit|see|buy|move|study|travel) .+)", line="Wants to {x}."
+    ),
+)
+
+_STATES_AND_HABITS = (
+    StatementRule(pattern=rf"(?:i am|i'm) (?P<x>(?:half )?{_ORIGIN})", line="Is {x}."),
+    StatementRule(pattern=rf"(?:i am|i'm) (?P<x>{_STATE}\b.*)", line="Is {x}."),
+    StatementRule(pattern=r"(?:i am|i'm) (?P<x>an? (?!bit\b|little\b|lot\b).+)", line="Is {x}."),
+    StatementRule(pattern=rf"i {_REALLY}(?P<verb>{_HABIT}) (?P<x>(?!it\b|that\b|this\b).+)", line="{Verb} {x}."),
+    StatementRule(
+        pattern=rf"i (?P<adverb>{'|'.join(ADVERBS)}) (?P<verb>{'|'.join(STATIVE)}) (?P<x>.+)",
+        line="{Adverb} {verb} {x}.",
+    ),
+    StatementRule(
+        pattern=rf"i {_CANNOT} (?P<x>(?:eat|drink|have|use|hear|see|swim|drive|tolerate|digest) .+)",
+        line="Can't {x}.",
+    ),
+    StatementRule(
+        pattern=rf"i {_NOT} (?P<x>(?:eat|drink|have|use|own|speak|drive|work|smoke|play|celebrate)\b.*)",
+        line="Doesn't {x}.",
+    ),
+)
+
+STATEMENTS = (
+    *_WHO_THEY_ARE,
+    *_HOME_AND_WORK,
+    *_LIKES_AND_DISLIKES,
+    *_FAMILY_AND_THINGS,
+    *_PLANS,
+    *_STATES_AND_HABITS,
+)
