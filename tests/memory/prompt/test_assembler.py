@@ -175,11 +175,12 @@ def test_one_long_hit_is_cut_so_that_the_others_are_shown() -> None:
     assert "short fact" in data
 
 
-def test_a_flooded_channel_leaves_room_for_the_person() -> None:
-    flooded = replace(GATHERED, channel_context="Bob: spam " * 5000)
-    prompt = prompt_of(flooded, context_window_tokens=small(400))
+def test_a_flooded_channel_leaves_half_of_the_room_to_the_person() -> None:
+    words = TextPart(text="word " * 150 + "end")
+    flooded = replace(with_turn(user_message(words.text)), channel_context="Bob: spam " * 5000)
+    prompt = prompt_of(flooded, context_window_tokens=small(400), retrieved_share=1)
     assert "Bob: spam" in prompt.request.messages[-1].text
-    assert prompt.request.messages[-1].parts[1] == TextPart(text="what do I like?")
+    assert prompt.request.messages[-1].parts[1] == words
 
 
 def test_fixed_parts_that_fill_the_window_are_an_error_that_says_what_to_raise() -> None:
