@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.errors import SlackApiError
+from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
@@ -83,9 +84,7 @@ class SlackAdapter:
         # Below ERROR the libraries write out whole requests, and with them what people said.
         self._logger = logging.getLogger(f"{__name__}.library")
         self._logger.setLevel(logging.ERROR)
-        self._client = AsyncWebClient(
-            token=bot_token, base_url=self._api_url, retry_handlers=[], logger=self._logger
-        )
+        self._client = AsyncWebClient(token=bot_token, base_url=self._api_url, retry_handlers=[], logger=self._logger)
         self._clock = clock or SystemClock()
         self._app: AsyncApp | None = None
         self._intake: SlackIntake | None = None
@@ -114,6 +113,7 @@ class SlackAdapter:
         self._delivery = SlackDelivery(self._client, bot_user=identity["user_id"], bot_id=identity.get("bot_id"))
         self._intake = SlackIntake(
             bot_user=identity["user_id"],
+            bot_name=identity.get("user") or identity["user_id"],
             directory=SlackDirectory(self._client, self._clock),
             on_message=self._on_message,
         )
@@ -121,11 +121,15 @@ class SlackAdapter:
         if self._app_token:
             self._socket = SocketConnection(self._app, self._client, self._app_token, logger=self._logger)
             await self._socket.open()
+            if self._stopped.is_set():
+                await self._socket.close()
+                return
             self._watch = asyncio.create_task(self._socket.watch())
         _log.info("slack_started", team=identity["team_id"], mode=self._mode)
 
     async def stop(self) -> None:
-        """Take nothing in any more, finish storing what has come, and disconnect. Safe to call twice."""
+        """Take nothing in any more, finish storing what has come, disconnect. Safe twice and at any time."""
+        self._stopped.set()
         if self._intake:
             await self._intake.drain()
         if self._watch:
@@ -133,7 +137,6 @@ class SlackAdapter:
             await asyncio.gather(self._watch, return_exceptions=True)
         if self._socket:
             await self._socket.close()
-        self._stopped.set()
 
     async def closed(self) -> None:
         """Wait until the adapter has stopped for good.
@@ -161,7 +164,7 @@ class SlackAdapter:
         await self._running_delivery().send(message)
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Whether an earlier attempt already reached Slack; True where Slack cannot be asked."""
+        """Whether an earlier attempt already reached Slack; True where Slack does not let us look."""
         return await self._running_delivery().was_delivered(message)
 
     @asynccontextmanager
@@ -206,7 +209,7 @@ class SlackAdapter:
             name="keepsake",
             client=AsyncWebClient(base_url=self._api_url, logger=self._logger),
             authorize=authorize,
-            signing_secret=self._signing_secret or "",
+            request_verification_enabled=False,  # done in _answer_http, before anything is parsed
             logger=self._logger,
         )
         app.use(take_in)
@@ -216,11 +219,28 @@ class SlackAdapter:
     async def _answer_http(self, request: web.Request) -> web.StreamResponse:
         if self._app is None:
             return web.Response(status=503)
+        if not is_signed(self._signing_secret or "", await request.read(), request.headers):
+            return web.Response(status=401)
         try:
             incoming = await to_bolt_request(request)
-        except (ValueError, LookupError):
+        except ValueError:
             return web.Response(status=400)
         return await to_aiohttp_response(await self._app.async_dispatch(incoming))
+
+
+def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
+    """Whether Slack signed this request within the last five minutes.
+
+    Args:
+        secret: the app's signing secret.
+        body: the request's body as it came.
+        headers: its headers.
+    """
+    stamp = headers.get("X-Slack-Request-Timestamp", "")
+    signature = headers.get("X-Slack-Signature", "")
+    if not (secret and signature.isascii() and stamp.isascii() and stamp.isdigit()):
+        return False
+    return SignatureVerifier(secret).is_valid(body, stamp, signature)
 
 
 def check_tokens(bot_token: str, app_token: str | None, signing_secret: str | None) -> None:

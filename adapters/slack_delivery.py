@@ -19,6 +19,7 @@ from adapters.slack_errors import (
     TRANSPORT_ERRORS,
     error_code,
     never_delivered,
+    never_told,
     perhaps_delivered,
     retry_after,
 )
@@ -36,6 +37,10 @@ _MOST_PAGES = 5
 _MOST_UNFINISHED = 1_000
 
 _log = structlog.get_logger(__name__)
+
+
+class _NotShown(Exception):
+    """Slack does not let us look into the conversation."""
 
 
 class SlackDelivery:
@@ -70,14 +75,13 @@ class SlackDelivery:
         self._unfinished.pop(message.delivery_key, None)
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Whether the whole answer is there; True where Slack cannot be asked."""
+        """Whether the whole answer is there; True where Slack does not let us look.
+
+        Raises:
+            DeliveryFailed: Slack cannot be asked just now.
+        """
         self._remember(message.delivery_key)
-        try:
-            missing = await self._missing_parts(message, len(parts_for_slack(message.text)))
-        except DeliveryFailed as error:
-            _log.warning("slack_delivery_unknown", delivery_key=message.delivery_key, reason=str(error))
-            return True
-        return not missing
+        return not await self._missing_parts(message, len(parts_for_slack(message.text)))
 
     def _remember(self, delivery_key: str) -> None:
         """Some parts may already stand in Slack, so the next attempt looks before it posts."""
@@ -134,19 +138,24 @@ class SlackDelivery:
     async def _missing_parts(self, message: OutgoingMessage, count: int) -> list[int]:
         """The parts of the answer that do not stand in the conversation.
 
-        A post of ours that carries no metadata, after the message it answers, counts as the whole answer.
+        A post of ours that carries no metadata, after the message it answers, counts as the whole answer. So
+        does a conversation that Slack does not let us see, since a doubled answer cannot be taken back.
 
         Raises:
-            DeliveryFailed: Slack cannot be asked, or there is too much to look through.
+            DeliveryFailed: Slack cannot be asked just now.
         """
         missing = set(range(count))
-        async for post in self._own_posts(message):
-            metadata = post.get("metadata") or {}
-            if metadata.get("event_type") != METADATA_EVENT:
-                return []
-            payload = metadata.get("event_payload") or {}
-            if payload.get("delivery_key") == message.delivery_key:
-                missing.discard(payload.get("part"))
+        try:
+            async for post in self._own_posts(message):
+                metadata = post.get("metadata") or {}
+                if metadata.get("event_type") != METADATA_EVENT:
+                    return []
+                payload = metadata.get("event_payload") or {}
+                if payload.get("delivery_key") == message.delivery_key:
+                    missing.discard(payload.get("part"))
+        except _NotShown as error:
+            _log.warning("slack_delivery_unknown", delivery_key=message.delivery_key, reason=str(error))
+            return []
         return sorted(missing)
 
     async def _own_posts(self, message: OutgoingMessage) -> AsyncIterator[Mapping[str, Any]]:
@@ -165,7 +174,8 @@ class SlackDelivery:
             try:
                 answer = await self._client.api_call(method, http_verb="GET", params=params)
             except SlackApiError as error:
-                raise DeliveryFailed(f"{method}: {error_code(error)}") from error
+                failure = _NotShown if never_told(error) else DeliveryFailed
+                raise failure(f"{method}: {error_code(error)}") from error
             except TRANSPORT_ERRORS as error:
                 raise DeliveryFailed(f"{method}: {type(error).__name__}") from error
             for post in answer.get("messages") or ():
@@ -175,9 +185,7 @@ class SlackDelivery:
             if not cursor:
                 return
             params["cursor"] = cursor
-        raise DeliveryFailed(f"{method}: more than {_MOST_PAGES} pages since the message")
+        raise _NotShown(f"{method}: more than {_MOST_PAGES} pages since the message")
 
     def _is_ours(self, post: Mapping[str, Any]) -> bool:
-        return post.get("user") == self._bot_user or (
-            self._bot_id is not None and post.get("bot_id") == self._bot_id
-        )
+        return post.get("user") == self._bot_user or (self._bot_id is not None and post.get("bot_id") == self._bot_id)

@@ -65,9 +65,7 @@ class SlackDirectory:
         answer = await self._ask("users.info", user=user)
         found = answer.get("user") or {}
         profile = found.get("profile") or {}
-        name = (
-            profile.get("display_name") or profile.get("real_name") or found.get("real_name") or found.get("name")
-        )
+        name = profile.get("display_name") or profile.get("real_name") or found.get("real_name") or found.get("name")
         if name:
             self._names.put(user, name)
         return name or None

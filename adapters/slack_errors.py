@@ -50,6 +50,18 @@ _NEVER_DELIVERED = frozenset(
         "slack_connect_file_link_sharing_blocked",
     }
 )
+_NEVER_TOLD = frozenset(
+    {
+        "access_denied",
+        "channel_not_found",
+        "method_not_supported_for_channel_type",
+        "missing_scope",
+        "no_permission",
+        "not_allowed_token_type",
+        "not_in_channel",
+        "thread_not_found",
+    }
+)
 _PERHAPS_DELIVERED = frozenset({None, "internal_error", "fatal_error", "request_timeout", "service_unavailable"})
 
 
@@ -79,6 +91,11 @@ def never_delivered(error: SlackApiError) -> bool:
     """Whether Slack will not take this message however often it is tried."""
     code = error_code(error) or ""
     return code in _NEVER_DELIVERED or code.startswith("restricted_action")
+
+
+def never_told(error: SlackApiError) -> bool:
+    """Whether Slack will not show us the conversation however often we ask."""
+    return error_code(error) in _NEVER_TOLD
 
 
 def perhaps_delivered(error: SlackApiError) -> bool:

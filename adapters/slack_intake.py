@@ -30,12 +30,14 @@ class SlackIntake:
 
     Args:
         bot_user: the bot's user id.
+        bot_name: its name.
         directory: looks up names and channels.
         on_message: stores a message durably.
     """
 
-    def __init__(self, *, bot_user: str, directory: SlackDirectory, on_message: OnMessage) -> None:
+    def __init__(self, *, bot_user: str, bot_name: str, directory: SlackDirectory, on_message: OnMessage) -> None:
         self._bot_user = bot_user
+        self._bot_name = bot_name
         self._directory = directory
         self._on_message = on_message
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
@@ -79,18 +81,15 @@ class SlackIntake:
         others = [user for user in mentioned_users(post.text) if user != self._bot_user]
         users = list(dict.fromkeys((post.user, *others)))[:_MOST_NAMES]
         kind, names = await asyncio.gather(self._kind(post), self._names(users))
-        text = from_slack(post.text, bot_user=self._bot_user, names=names)
-        if post.file_names:
-            text = f"{text}\n[shared {', '.join(post.file_names)}]".strip()
-        if not text:
-            return
+        words = from_slack(post.text, bot_user=self._bot_user, names=names)
+        attached = [f"[attached: {name}]" for name in post.file_names]
         new = await self._on_message(
             IncomingMessage(
                 id=post.ts,
                 conversation=conversation_of(post, kind),
                 person=post.person,
                 author_name=names.get(post.user, post.user),
-                text=text,
+                text="\n".join([words, *attached]).strip() or f"@{self._bot_name}",
                 sent_at=post.sent_at,
             )
         )

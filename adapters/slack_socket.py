@@ -116,6 +116,6 @@ class SocketConnection:
         try:
             async with asyncio.timeout(_CONNECT_PATIENCE):
                 await self._handler.connect_async()  # type: ignore[no-untyped-call]  # the library's
-        except TimeoutError:
+        except (TimeoutError, asyncio.CancelledError):
             await self.close()
             raise

@@ -120,9 +120,7 @@ def _end_of_table(lines: list[str], start: int) -> int:
 def _table(header: str, body: list[str]) -> Iterator[str]:
     rows = [[cell.strip() for cell in row.strip().strip("|").split("|")] for row in (header, *body)]
     widths = [max(len(row[column]) if column < len(row) else 0 for row in rows) for column in range(len(rows[0]))]
-    shown = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows
-    ]
+    shown = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip() for row in rows]
     shown.insert(1, "  ".join("-" * width for width in widths))
     yield from _code_block(shown)
 

@@ -126,6 +126,8 @@ class SlackDouble:
         self._scripts: dict[str, deque[Scripted]] = defaultdict(deque)
         self._holds: dict[str, Hold] = {}
         self._sockets: list[web.WebSocketResponse] = []
+        self._tickets: set[str] = set()
+        self._sockets_to_refuse = 0
         self._deliveries: dict[str, Delivery] = {}
         self._changed = asyncio.Condition()
         self._numbers = count(1)
@@ -159,7 +161,7 @@ class SlackDouble:
         self.users[user] = {"id": user, "team_id": TEAM, "name": name.lower(), "profile": {"display_name": name}}
 
     def add_channel(self, channel: str, **flags: bool) -> None:
-        """A channel, public unless the flags (``is_private``, ``is_im``, ``is_mpim``, ``is_ext_shared``) say else."""
+        """A channel, public unless flags (``is_private``, ``is_im``, ``is_mpim``, ``is_ext_shared``) say otherwise."""
         self.channels[channel] = {"id": channel, "is_private": False, **flags}
 
     def message(self, user: str, channel: str, text: str, **fields: Any) -> dict[str, Any]:
@@ -214,6 +216,10 @@ class SlackDouble:
         """Break every connection."""
         for socket in list(self._sockets):
             await socket.close()
+
+    def refuse_sockets(self, number: int) -> None:
+        """Answer the next attempts to connect with an error; their addresses are used up by it."""
+        self._sockets_to_refuse = number
 
     # --- events
 
@@ -330,7 +336,9 @@ class SlackDouble:
         }
 
     def _open_connection(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        return {"url": f"ws://127.0.0.1:{self._port}/socket?ticket={next(self._numbers)}"}
+        ticket = str(next(self._numbers))
+        self._tickets.add(ticket)
+        return {"url": f"ws://127.0.0.1:{self._port}/socket?ticket={ticket}"}
 
     def _post_message(self, params: Mapping[str, Any]) -> dict[str, Any]:
         channel = params["channel"]
@@ -380,8 +388,7 @@ class SlackDouble:
         thread = [
             message
             for message in self.messages[params["channel"]]
-            if message["ts"] == root
-            or (message.get("thread_ts") == root and message["ts"] > params.get("oldest", ""))
+            if message["ts"] == root or (message.get("thread_ts") == root and message["ts"] > params.get("oldest", ""))
         ]
         return self._page(thread, params) if thread else {"ok": False, "error": "thread_not_found"}
 
@@ -396,6 +403,14 @@ class SlackDouble:
         return {"messages": page, "has_more": more, **cursor}
 
     async def _socket(self, request: web.Request) -> web.WebSocketResponse:
+        """An address serves once, as Slack's do."""
+        ticket = request.query.get("ticket", "")
+        if ticket not in self._tickets:
+            raise web.HTTPForbidden
+        self._tickets.remove(ticket)
+        if self._sockets_to_refuse:
+            self._sockets_to_refuse -= 1
+            raise web.HTTPServiceUnavailable
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         await socket.send_json({"type": "hello", "num_connections": 1, "connection_info": {"app_id": "A1"}})

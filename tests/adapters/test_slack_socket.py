@@ -1,0 +1,81 @@
+"""The Socket Mode connection when the library alone would never come back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+from slack_bolt.async_app import AsyncApp
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack_socket import SocketConnection
+from bot.chat import AdapterStartFailed
+from tests.doubles import slack as double
+from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SlackDouble
+
+
+@pytest.fixture
+async def slack() -> AsyncIterator[SlackDouble]:
+    async with SlackDouble() as slack:
+        yield slack
+
+
+@pytest.fixture
+async def connection(slack: SlackDouble) -> AsyncIterator[SocketConnection]:
+    logger = logging.getLogger("tests.slack_socket")
+    logger.setLevel(logging.CRITICAL)
+    client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[], logger=logger)
+    app = AsyncApp(client=client, logger=logger)
+
+    @app.use
+    async def acknowledge() -> BoltResponse:
+        return BoltResponse(status=200)
+
+    connection = SocketConnection(
+        app,
+        client,
+        APP_TOKEN,
+        logger=logger,
+        check_every=0.02,
+        give_up_after=0.1,
+    )
+    await connection.open()
+    yield connection
+    await connection.close()
+
+
+async def test_an_address_that_slack_no_longer_accepts_is_replaced(
+    slack: SlackDouble, connection: SocketConnection
+) -> None:
+    watch = asyncio.create_task(connection.watch())
+    await slack.connected(1)
+    slack.refuse_sockets(1)
+    await slack.drop()
+    await slack.connected(2)
+    await (await slack.deliver({"type": "reaction_added"})).wait()
+    assert connection.connected
+    watch.cancel()
+
+
+async def test_a_token_withdrawn_while_running_ends_the_watch_with_the_reason(
+    slack: SlackDouble, connection: SocketConnection
+) -> None:
+    await slack.connected(1)
+    slack.script("apps.connections.open", *[double.error("token_revoked")] * 20)
+    await slack.drop()
+    async with asyncio.timeout(10):
+        with pytest.raises(AdapterStartFailed, match="SLACK_APP_TOKEN: it was revoked"):
+            await connection.watch()
+
+
+async def test_trouble_on_slacks_side_is_waited_out(slack: SlackDouble, connection: SocketConnection) -> None:
+    watch = asyncio.create_task(connection.watch())
+    await slack.connected(1)
+    slack.script("apps.connections.open", *[double.server_error()] * 3)
+    await slack.drop()
+    await slack.connected(2)
+    assert not watch.done()
+    watch.cancel()
