@@ -92,9 +92,7 @@ def test_no_result_is_said_in_words() -> None:
 
 
 def test_messages_are_listed_in_the_same_form() -> None:
-    assert (
-        sections.format_messages(stored([user_message("hi there")])) == "- [2026-03-02 09:00, Ann, recall] hi there"
-    )
+    assert sections.format_messages(stored([user_message("hi there")])) == "- [2026-03-02 09:00, Ann, recall] hi there"
 
 
 def test_the_data_block_tells_the_time_first() -> None:
