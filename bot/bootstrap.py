@@ -101,7 +101,8 @@ async def run_console(settings: Settings, *, name: str, audience: str, replay: b
     from adapters.console import ConsoleAdapter, ReplayClock, pipe_reader, terminal_reader
 
     at_terminal = sys.stdin.isatty()
-    configure_logs("WARNING" if at_terminal and settings.log_level == "INFO" else settings.log_level)
+    # People and programs that chat here want replies, not a log, unless they ask for it.
+    configure_logs(settings.log_level if "log_level" in settings.model_fields_set else "WARNING")
     if settings.anthropic_api_key is None:
         print(OFFLINE_NOTICE, file=sys.stderr)
     replayed = ReplayClock(SystemClock().now() - _LONG_AGO) if replay else None

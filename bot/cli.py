@@ -18,6 +18,7 @@ from bot.bootstrap import run_console, run_platforms
 from bot.chat import AdapterStartFailed
 from bot.cli_memory import memory_commands
 from bot.config import load_settings
+from bot.logs import configure_logs
 from memory.errors import MemorySystemError
 from memory.records import check_audience, check_person
 
@@ -76,6 +77,7 @@ def doctor(
     """Check settings, database, disk, embedder, index and tokens."""
     from bot.doctor import examine, show
 
+    configure_logs("WARNING")
     settings = load_settings({"data_dir": data_dir})
     findings = asyncio.run(examine(settings))
     show(findings, as_json=as_json)

@@ -20,15 +20,14 @@ from rich.table import Table
 from bot.bootstrap import open_application
 from bot.config import load_settings
 from bot.lifecycle import Application
+from bot.logs import configure_logs
 from memory.ports import SystemClock
 from memory.privacy import ErasureReceipt
 from memory.records import check_person
 
 memory_commands = typer.Typer(help="Look at, search, export or erase what is kept about a person.")
 
-Person = Annotated[
-    str, typer.Option("--person", help="discord:ID, slack:TEAM:ID or console:NAME.", show_default=False)
-]
+Person = Annotated[str, typer.Option("--person", help="discord:ID, slack:TEAM:ID or console:NAME.", show_default=False)]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder for the database; wins over DATA_DIR.", show_default=False)
 ]
@@ -59,7 +58,7 @@ def show(person: Person, data_dir: DataDir = None, as_json: AsJson = False) -> N
 
 
 @memory_commands.command("search")
-def search(
+def search(  # noqa: PLR0917  # Typer makes options of them
     query: Annotated[str, typer.Argument(help="What to look for.")],
     person: Person,
     audience: Annotated[
@@ -159,6 +158,7 @@ def _print_receipt(receipt: ErasureReceipt) -> None:
 
 def _with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]]) -> T:
     settings = load_settings({"data_dir": data_dir})
+    configure_logs("WARNING")
 
     async def opened() -> T:
         async with open_application(settings, clock=SystemClock()) as application:

@@ -126,9 +126,7 @@ def _disk(settings: Settings) -> Finding:
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if free < _LITTLE_ROOM:
-        return _failed(
-            "disk", f"Only {free // 2**20} MB are free in {folder}. Make room, or set DATA_DIR elsewhere."
-        )
+        return _failed("disk", f"Only {free // 2**20} MB are free in {folder}. Make room, or set DATA_DIR elsewhere.")
     wiped = next((host for variable, host in _WIPING_HOSTS.items() if variable in os.environ), None)
     kind = _file_system(folder)
     if wiped is None and kind in _WIPED_FILE_SYSTEMS:
@@ -205,7 +203,8 @@ def _window(settings: Settings) -> Finding:
         return _failed(
             "window",
             f"The fixed parts of a prompt take {prompt.fixed_tokens} tokens, more than an eviction leaves "
-            f"({int(room)} of CONTEXT_WINDOW_TOKENS={parameters.context_window_tokens}). Raise it, for example to 32000.",
+            f"({int(room)} of CONTEXT_WINDOW_TOKENS={parameters.context_window_tokens}). Raise it, "
+            "for example to 32000.",
         )
     return _ok(
         "window",
@@ -217,9 +216,7 @@ def _tokens(settings: Settings) -> Iterator[Finding]:
     if settings.anthropic_api_key is None:
         yield _note("Claude", "No ANTHROPIC_API_KEY: the rule-based model answers.")
     else:
-        yield _ok(
-            "Claude", f"A key is set; {settings.chat_model} answers, {settings.memory_model} looks after memory."
-        )
+        yield _ok("Claude", f"A key is set; {settings.chat_model} answers, {settings.memory_model} looks after memory.")
     if settings.discord_token is None:
         yield _note("Discord", "No DISCORD_TOKEN: not started. See docs/discord.md.")
     else:
