@@ -118,7 +118,7 @@ def start_failure(error: SlackApiError | aiohttp.ClientError | TimeoutError, *, 
     code = error_code(error)
     page = _APP_TOKEN_PAGE if setting == "SLACK_APP_TOKEN" else _BOT_TOKEN_PAGE
     if code == "missing_scope":
-        needed = error.response.get("needed") or "the ones in docs/slack-manifest.yaml"
+        needed = error.response.get("needed") or "the ones in docs/slack-manifest.json"
         return AdapterStartFailed(
             f"Slack refuses {setting}: it lacks a scope ({needed}). "
             "Add it under OAuth & Permissions and reinstall the app."

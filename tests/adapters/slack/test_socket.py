@@ -18,12 +18,6 @@ from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SlackDouble
 
 
 @pytest.fixture
-async def slack() -> AsyncIterator[SlackDouble]:
-    async with SlackDouble() as slack:
-        yield slack
-
-
-@pytest.fixture
 async def connection(slack: SlackDouble) -> AsyncIterator[SocketConnection]:
     logger = logging.getLogger("tests.slack_socket")
     logger.setLevel(logging.CRITICAL)
