@@ -20,7 +20,7 @@ from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.chunking import pieces
-from memory.policy.ranking import RankedEntry, above_floor, archival_score, is_relevant, rank, why_found
+from memory.policy.ranking import RankedEntry, above_floor, archival_score, has_content, rank, why_found
 from memory.policy.text import spoken_date
 from memory.ports import Clock, Vectors
 from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
@@ -42,7 +42,7 @@ class ArchivalStats:
     Attributes:
         total: passages that a search can find.
         hits: searches that found something relevant.
-        misses: searches that did not, though there was something to search.
+        misses: searches that did not, though there was something to search. Small talk is not counted.
     """
 
     total: int
@@ -104,18 +104,20 @@ class ArchivalStore:
         if already is not None:
             return _passage(already)
         now = as_stored(self._clock.now())
-        passage = Passage(
-            id=self._ids.next(),
-            scope=scope,
-            content=content,
-            memory_type=memory_type,
-            importance=importance,
-            created_at=now,
-            last_accessed_at=now,
-            metadata=metadata or {},
-            source_message=source_message,
-        )
-        await tx.connection.execute(insert(passages).values(**_row(passage), content_hash=digest))
+        values: dict[str, Any] = {
+            "id": self._ids.next(),
+            "content": content,
+            "memory_type": memory_type,
+            "importance": importance,
+            "created_at": now,
+            "last_accessed_at": now,
+            "access_count": 0,
+            "metadata": dict(metadata or {}),
+            "source_message": source_message,
+        }
+        owner = {"person": scope.person, "audience": scope.audience}
+        await tx.connection.execute(insert(passages).values(**owner, **values, content_hash=digest))
+        passage = Passage(scope=scope, **values)
         texts = pieces(content, heading=f"({spoken_date(now)})")
         await self._search.put(scope, tx, source=Source.ARCHIVAL, items=[(passage.id, text) for text in texts])
         tx.after_commit(
@@ -152,26 +154,21 @@ class ArchivalStore:
             floor: leave out what is not relevant enough to be shown unasked.
         """
         now = as_stored(self._clock.now())
-        searched = False
-        ranked: list[RankedEntry] = []
-        found: dict[int, Passage] = {}
-        for wanted in (limit * _OVERFETCH, _MANY):
-            entries = await self._search.search(reach, source=Source.ARCHIVAL, query=query, limit=wanted, vector=vector)
-            searched = bool(entries)
-            found = await self._load(entries, memory_types, min_importance)
-            ranked = [entry for entry in rank(entries) if entry.entry.record_id in found]
-            if len(ranked) >= limit or len(entries) < wanted:
-                break
-        if floor:
-            ranked = above_floor(ranked, query)
+        wanted = [passages.c.forgotten_at.is_(None), passages.c.importance >= min_importance]
+        if memory_types is not None:
+            wanted.append(passages.c.memory_type.in_(memory_types))
+        ranked, found = await self._candidates(reach, query, limit, vector, and_(*wanted))
+        relevant = above_floor(ranked, query)
         hits = sorted(
-            (_hit(found[entry.entry.record_id], entry, now, recency_weight) for entry in ranked),
+            (_hit(found[one.entry.record_id], one, now, recency_weight) for one in (relevant if floor else ranked)),
             key=lambda hit: -hit.score,
         )[:limit]
-        if touch and searched:
+        countable = bool(ranked) and has_content(query)
+        if touch and (hits or countable):
             async with self._database.transaction() as tx:
                 await self._touch(tx, hits, now)
-                await self._count(scope, tx, hit=any(is_relevant(entry) for entry in ranked))
+                if countable:
+                    await self._count(scope, tx, hit=bool(relevant))
         return hits
 
     async def forget(
@@ -227,18 +224,26 @@ class ArchivalStore:
         """Delete every passage of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope) for table in (passages, archival_stats)}
 
-    async def _load(
-        self, entries: Sequence[EntryScore], memory_types: Collection[str] | None, min_importance: float
-    ) -> dict[int, Passage]:
+    async def _candidates(
+        self, reach: Reach, query: str, limit: int, vector: Vectors | None, wanted: ColumnElement[bool]
+    ) -> tuple[list[RankedEntry], dict[int, Passage]]:
+        """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many."""
+        ranked: list[RankedEntry] = []
+        found: dict[int, Passage] = {}
+        for results in (limit * _OVERFETCH, _MANY):
+            entries = await self._search.search(
+                reach, source=Source.ARCHIVAL, query=query, limit=results, vector=vector
+            )
+            found = await self._load(entries, wanted)
+            ranked = [entry for entry in rank(entries) if entry.entry.record_id in found]
+            if len(ranked) >= limit or len(entries) < results:
+                break
+        return ranked, found
+
+    async def _load(self, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> dict[int, Passage]:
         if not entries:
             return {}
-        query = select(passages).where(
-            _records({(entry.scope, entry.record_id) for entry in entries}),
-            passages.c.forgotten_at.is_(None),
-            passages.c.importance >= min_importance,
-        )
-        if memory_types is not None:
-            query = query.where(passages.c.memory_type.in_(memory_types))
+        query = select(passages).where(_records({(entry.scope, entry.record_id) for entry in entries}), wanted)
         async with self._database.read() as connection:
             return {row.id: _passage(row) for row in await connection.execute(query)}
 
@@ -291,22 +296,6 @@ def _hit(passage: Passage, ranked: RankedEntry, now: datetime, recency_weight: f
         reason=why_found(ranked),
         message_ids=() if passage.source_message is None else (passage.source_message,),
     )
-
-
-def _row(passage: Passage) -> dict[str, Any]:
-    return {
-        "person": passage.scope.person,
-        "audience": passage.scope.audience,
-        "id": passage.id,
-        "content": passage.content,
-        "memory_type": passage.memory_type,
-        "importance": passage.importance,
-        "created_at": passage.created_at,
-        "last_accessed_at": passage.last_accessed_at,
-        "access_count": passage.access_count,
-        "metadata": dict(passage.metadata),
-        "source_message": passage.source_message,
-    }
 
 
 def _passage(row: Row[Any]) -> Passage:

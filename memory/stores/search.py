@@ -264,9 +264,7 @@ def _row(entry: SearchEntry) -> dict[str, Any]:
     }
 
 
-async def _look_up(
-    connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]
-) -> list[Any]:
+async def _look_up(connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Any]:
     """The rows of those entries that are within reach."""
     entry = search_entries.c
     rows: list[Any] = []
