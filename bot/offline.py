@@ -6,6 +6,7 @@ words make it call a tool.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Iterable
 
@@ -38,7 +39,9 @@ _MEMORY_WORK = {"summarize_window": digest, "summarize_session": digest}
 
 _QUESTIONS = 2
 _KEPT = "That stays in our conversation, and you can ask me about it later. "
-_UNKNOWN = "I don't know that: I find nothing you told me about it. Tell me, and I will remember."
+_UNKNOWN = (
+    "I don't know that: I find nothing you told me about it. I am a rule-based stand-in and know only what I am told."
+)
 _IN_ARCHIVE = "My notes have no room for that, so I put it into the archive."
 _NO_NOTES = "I cannot write notes just now, but our conversation keeps what you said."
 
@@ -57,7 +60,7 @@ class OfflineModel:
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
         """Answer by rule. The same request always gets the same answer."""
-        parts = self._parts(request)
+        parts = await asyncio.to_thread(self._parts, request)
         if on_text is not None:
             for part in parts:
                 if isinstance(part, TextPart):

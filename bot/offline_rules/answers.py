@@ -22,6 +22,8 @@ _ENOUGH = 0.4
 _LINES = 12
 _QUOTES = 3
 _LONGEST_QUOTE = 240
+# What is pasted behind a question says no more about what is asked.
+_LONGEST_QUESTION = 400
 
 _KIN = frozenset().union(*map(terms, (*RELATIONS, *PETS)))
 _LIST = re.compile(r"(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?)[ -]list\b", re.I)
@@ -51,7 +53,7 @@ class Search:
 
 def answer(question: str, turn: Turn) -> str | None:
     """The answer to a question from what the turn holds, or None where nothing there answers it."""
-    asked = question.replace("’", "'")
+    asked = _plain(question)
     if _TODAY.fullmatch(asked) and turn.today:
         return f"It is {with_weekday(turn.today)}."
     if listed := _LIST.search(asked):
@@ -59,16 +61,15 @@ def answer(question: str, turn: Turn) -> str | None:
     if (day := _day_talked_about(asked, turn)) is not None:
         return _quotes(piece for piece in turn.evidence if piece.origin is Origin.SAID and piece.day == day)
     known = known_question(asked)
-    notes = tuple(Evidence(text=line, day=None, origin=Origin.CORE) for line in turn.core)
     if known is None:
+        notes = (Evidence(text=line, day=None, origin=Origin.CORE) for line in turn.core)
         return _by_words(asked, (*notes, *turn.evidence))
-    lines = _core_matches(known.lines, turn.core) or _stated(known.lines, turn)
-    return " ".join(lines) or _by_words(asked, [note for note in notes if not terms(note.text) & _KIN])
+    return " ".join(_core_matches(known.lines, turn.core) or _stated(known.lines, turn)) or None
 
 
 def searches(question: str, turn: Turn) -> tuple[Search, ...]:
     """What to search for next: first the question's own words, in a second round its most telling word alone."""
-    asked = question.replace("’", "'")
+    asked = _plain(question)
     if (day := _day_talked_about(asked, turn)) is not None:
         found = Search(
             tool="conversation_search_date", arguments={"start_date": day.isoformat(), "end_date": day.isoformat()}
@@ -82,12 +83,16 @@ def searches(question: str, turn: Turn) -> tuple[Search, ...]:
     return tuple(Search(tool=tool, arguments={"query": query}) for tool in tools)
 
 
+def _plain(question: str) -> str:
+    return question[:_LONGEST_QUESTION].replace("’", "'")
+
+
 def _query(question: str, search_rounds: int) -> str:
     about = words(question)
     if search_rounds == 0:
         known = known_question(question)
         return known.search if known else " ".join(about)
-    return max(about, key=len) if search_rounds == 1 and len(about) > 1 else ""
+    return max(about, key=len) if search_rounds == 1 and len(set(about)) > 1 else ""
 
 
 def _day_talked_about(question: str, turn: Turn) -> date | None:

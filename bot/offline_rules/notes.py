@@ -120,7 +120,7 @@ class _Draft:
             self._said.append(f"Nice to meet you, {line[6:].rstrip('.')}!")
         else:
             self._said.append(f"Noted: {told(line)}")
-        if outdated:
+        if outdated and " list: " not in line:
             self._said.append(f"(Before: {' '.join(map(told, outdated))})")
 
     def _drop(self, line: str, said: str) -> None:

@@ -94,7 +94,7 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
     """
     at = _newest_turn(request.messages)
     history, newest, after = request.messages[:at], request.messages[at], request.messages[at + 1 :]
-    *data, words = [part.text for part in newest.parts if isinstance(part, TextPart)] or [""]
+    *data, spoken = [part.text for part in newest.parts if isinstance(part, TextPart)] or [""]
     block = "\n".join(data)
     results = {result.call_id: result for message in after for result in message.tool_results}
     calls = [(call, results[call.id]) for message in after for call in message.tool_calls if call.id in results]
@@ -109,7 +109,7 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
         *_summarised("\n".join(summaries), agent_name),
     )
     return Turn(
-        words=words,
+        words=_without_name(spoken, agent_name),
         today=date.fromisoformat(now[1]) if now else None,
         core=_core_lines(request),
         evidence=tuple(_telling(evidence)),
@@ -122,6 +122,12 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
 def _newest_turn(messages: Sequence[Message]) -> int:
     spoken = (index for index, message in enumerate(messages) if message.role is Role.USER and message.text)
     return max(spoken, default=len(messages) - 1)
+
+
+def _without_name(words: str, agent_name: str) -> str:
+    """The words without the agent's name at their start: "Hi Keepsake, ..." becomes "Hi ..."."""
+    called = re.compile(rf"\s*((?:hi|hello|hey|ok|dear)\W+)?@?{re.escape(agent_name)}\b[\s,:!.]*", re.I)
+    return called.sub(r"\1", words, count=1) if called.match(words) else words
 
 
 def _core_lines(request: ModelRequest) -> tuple[str, ...]:

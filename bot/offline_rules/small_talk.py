@@ -14,7 +14,7 @@ WHAT_I_AM = (
 )
 
 _NAME = re.compile(r"Name: (.+?)\.?$")
-_TAIL = r"(?: there| everyone| all| again| (?:so |very )?much| a lot| @?\w+)?[\s,.!?~]*(?:[^\w\s]+\s*)*"
+_TAIL = r"(?: there| everyone| all| again| (?:so |very )?much| a lot| @?\w+)?\W*"
 _REPLIES = tuple(
     (re.compile(pattern + _TAIL, re.I), reply)
     for pattern, reply in (

@@ -17,7 +17,7 @@ from bot.offline_rules.wording import STATIVE, noted, sentences, third
 
 _LONGEST_SENTENCE = 400
 
-_QUOTED = re.compile(r"```.*?```|`[^`]*`|^>.*$|\"[^\"]*\"|“[^”]*”|«[^»]*»|„[^“”]*[“”]", re.S | re.M)
+_QUOTED = re.compile(r"```.*?```|`[^`]*`|^>.*$|\"[^\"]*\"|“[^“”]*”|«[^«»]*»|„[^„“”]*[“”]", re.S | re.M)
 _QUOTATION_MARKS = '`"“”«»„'
 _OPENING = re.compile(
     r"(?:hi|hello|hey|well|so|ok|okay|yes|yeah|yep|oh|ah|and|also|btw|by the way|fyi|for your information|please"
@@ -39,9 +39,9 @@ _CLAUSE = re.compile(
     re.I,
 )
 _SECOND_VERB = re.compile(rf",?\s+(?:and|but)\s+(?=(?:{'|'.join(STATIVE)}|am|can't|don't)\s)", re.I)
+_QUESTION_MARK = re.compile(r"[?？؟]\W{0,9}\Z")
 _QUESTION = re.compile(
-    r".*[?？؟]\W*$"
-    r"|(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
+    r"(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
     r"|(?:do|did|does|can|could|would|will|am|is|are|was|were|have|has) (?:i|you|my|we|there|it)\b.*"
     r"|(?:please )?(?:tell|remind) me\b.*|(?:please )?show (?:me )?(?:my|the)\b.*|(?:search|look)(?: up)? for\b.*",
     re.I | re.S,
@@ -70,7 +70,7 @@ def own_words(text: str) -> str:
 
 def is_question(sentence: str) -> bool:
     """Whether the sentence asks for something to be told."""
-    return bool(_QUESTION.fullmatch(_without_opening(sentence)[0]))
+    return bool(_QUESTION_MARK.search(sentence) or _QUESTION.fullmatch(_without_opening(sentence)[0]))
 
 
 def facts_in(text: str, today: date | None) -> tuple[Fact, ...]:

@@ -26,11 +26,13 @@ from memory.messages import (
     message_to_json,
     user_message,
 )
+from memory.parameters import MemoryParameters
 from memory.policy.text import escape_data
+from memory.prompt.assembler import Gathered, assemble
 from memory.prompt.memory_work import window_summary_request
 from memory.prompt.sections import UNKNOWN_HUMAN
-from memory.records import Scope, StoredMessage
-from tests.fakes import START
+from memory.records import MemoryBlock, Scope, SearchHit, Source, StoredMessage
+from tests.fakes import START, WordTokenCounter
 
 TOOLS = (
     "core_memory_append",
@@ -254,6 +256,21 @@ async def test_what_left_the_window_is_searched_and_quoted_with_its_date(questio
     assert await chat.say(question) == f'You told me on 8 May 2023: "{said}"'
 
 
+async def test_being_called_by_its_name_changes_nothing() -> None:
+    chat = Chat(core=["Their brother Tom lives in Bonn."])
+    assert await chat.say("Hi Keepsake, where does my brother live?") == "Your brother Tom lives in Bonn."
+    assert await chat.say("Keepsake: I love tea") == "Noted: You love tea."
+
+
+@pytest.mark.parametrize("question", ["Where do I live?", "How old am I?", "When is my birthday?", "What is my name?"])
+async def test_a_fact_about_somebody_else_is_no_answer_about_the_person(question: str) -> None:
+    facts = ["My sister lives in Oslo.", "My mother's birthday is 3 July.", "My dog's name is Rex.", "I love old maps."]
+    chat = Chat(past=[f"- [2023-05-08 13:56, Ann, recall] {fact}" for fact in facts])
+    for fact in facts:
+        await chat.say(fact)
+    assert (await chat.say(question)).startswith("I don't know that")
+
+
 async def test_the_newest_of_several_statements_answers() -> None:
     chat = Chat(
         past=[
@@ -285,10 +302,9 @@ async def test_a_failed_search_is_not_told_as_nothing_found() -> None:
     assert "could not search" in await chat.say("What's my name?")
 
 
-@pytest.mark.parametrize("author", ["Keepsake"])
-async def test_what_the_agent_said_is_no_evidence(author: str) -> None:
-    line = f"- [2023-05-08 13:56, {author}, recall] My name is Bob. You live in Rome. I live in Rome."
-    chat = Chat(past=[line], retrieved=[line], window_summary=f"[2023-05-08] {author}: I live in Rome.")
+async def test_what_the_agent_said_is_no_evidence() -> None:
+    line = "- [2023-05-08 13:56, Keepsake, recall] My name is Bob. You live in Rome. I live in Rome."
+    chat = Chat(past=[line], retrieved=[line], window_summary="[2023-05-08] Keepsake: I live in Rome.")
     chat.history = [user_message("Hm"), assistant_message("I live in Rome. My name is Bob.")]
     for question in ("Where do I live?", "What's my name?", "What did I say about Rome?"):
         assert (await chat.say(question)).startswith("I don't know that")
@@ -448,6 +464,40 @@ async def test_the_same_request_gets_the_same_answer_and_call_ids_never_repeat()
     assert len(set(ids)) == len(ids) == len(LIFE)
     request = ModelRequest(messages=(user_message("I like tea"),))
     assert await chat.model.complete(request) == await chat.model.complete(request)
+
+
+@pytest.mark.parametrize(
+    ("words", "reply"),
+    [
+        ("What's my name?", "Your name is Ann."),
+        ("When is my exam?", 'I noted on 2 March 2026: "The exam is on 4 May."'),
+        ("What did I say about the boiler?", 'You told me on 2 March 2026: "The boiler broke. Twice."'),
+        ("What did I say about trains?", 'My summary says: "Ann missed two trains."'),
+        ("What did I say about lamps?", 'You told me earlier: "I bought three lamps."'),
+        ("What day is it?", "It is Monday 2 March 2026."),
+    ],
+)
+async def test_the_prompt_is_read_as_the_assembler_writes_it(words: str, reply: str) -> None:
+    scope = Scope(person="console:ann", audience="dm")
+    found = {"scope": scope, "record_id": 1, "score": 1.0, "at": START, "reason": "words"}
+    gathered = Gathered(
+        agent_name="Keepsake",
+        audience_note="",
+        summary="Ann missed two trains.",
+        blocks=(MemoryBlock(label="human", value="Name: Ann.", version=1),),
+        window_summary="",
+        history=tuple(stored(("Ann", "I bought three lamps."), ("Keepsake", "I own a boiler."))),
+        turn=(user_message(words),),
+        hits=(
+            SearchHit(source=Source.RECALL, text="The boiler broke.\nTwice.", author="Ann", **found),
+            SearchHit(source=Source.RECALL, text="My exam is on 9 May.", author="Keepsake", **found),
+            SearchHit(source=Source.ARCHIVAL, text="The exam is on 4 May.", author=None, **found),
+        ),
+        now=START,
+    )
+    prompt = assemble(gathered, parameters=MemoryParameters(), counter=WordTokenCounter())
+    response = await OfflineModel().complete(prompt.request)
+    assert response.message.text == reply
 
 
 async def test_text_is_streamed_and_the_stop_reason_fits() -> None:
