@@ -6,6 +6,7 @@ in a text for the person or in a ModelError.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Sequence
@@ -116,7 +117,8 @@ class Agent:
             return await self._complete(turn, memory, replace(self._parameters, context_window_tokens=shorter))
 
     async def _complete(self, turn: _Turn, memory: PersonMemory, parameters: MemoryParameters) -> ModelResponse:
-        prompt = assemble(
+        prompt = await asyncio.to_thread(  # a message as long as a book takes a while to count
+            assemble,
             replace(turn.gathered, turn=(*turn.gathered.turn, *turn.added)),
             parameters=parameters,
             counter=self._counter,
