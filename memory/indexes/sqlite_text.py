@@ -127,7 +127,9 @@ class SqliteTextIndex:
         await self._merge(connection, -_SCRUB_PAGES)
 
     async def scrub_step(self, connection: AsyncConnection) -> bool:
-        """Do one bounded piece of that work, in a transaction of its own so that other writers get their turn.
+        """Do one piece of that work, in a transaction of its own so that other writers get their turn.
+
+        A piece writes at most 64 pages; it takes longer the more it finds removed.
 
         Returns:
             whether more is left to do.

@@ -109,6 +109,8 @@ def test_a_large_index_turns_to_half_precision_and_loses_nothing() -> None:
         assert index.search(vectors[row], 1)[0] == (row, pytest.approx(1.0, abs=1e-3))
     assert {entry_id for entry_id, _ in index.search(vectors[5], 2)} == {4, 5}
     assert index.search(vectors[3], 1)[0][0] != 3
+    kept = vectors[17].astype(np.float16).astype(np.float32)
+    assert index.search(vectors[17], 1)[0][1] == pytest.approx(float(kept @ vectors[17]), abs=1e-6)
 
 
 def test_a_first_batch_above_the_limit_starts_in_half_precision() -> None:
