@@ -45,7 +45,7 @@ def digest(material: str) -> str:
     """A digest of a previous summary and new messages.
 
     Constraints come first, in their own words. New lines are sure of half of what is left, so that a full summary
-    does not shut them out; the rest goes by worth, newer before older.
+    does not shut them out; then come the lines of the summary so far, then further new ones.
 
     Args:
         material: ``<previous_summary>``, ``<evicted_messages>`` or ``<session_log>``, and ``<max_words>``.
@@ -54,10 +54,11 @@ def digest(material: str) -> str:
     log = _section(material, "evicted_messages") or _section(material, "session_log")
     lines = _distinct([*_previous(_section(material, "previous_summary")), *_said(log)])
     kept = _chosen([line for line in lines if line.constraint], limit)
-    others = [line for line in lines if not line.constraint]
-    half = _left(kept, limit) // 2
-    kept += _chosen([line for line in others if not line.old], half)
-    kept += _chosen([line for line in others if line not in kept], _left(kept, limit))
+    old = [line for line in lines if line.old and not line.constraint]
+    new = [line for line in lines if not line.old and not line.constraint]
+    kept += _chosen(new, _left(kept, limit) // 2)
+    kept += _chosen(old, _left(kept, limit))
+    kept += _chosen([line for line in new if line not in kept], _left(kept, limit))
     ordered = sorted(kept, key=lambda line: (not line.constraint, lines.index(line)))
     return "\n".join(line.text for line in ordered)
 

@@ -57,6 +57,7 @@ class Chat:
     history: list[Message] = field(default_factory=list)
     tools: tuple[str, ...] = TOOLS
     core_is_full: bool = False
+    archive_is_broken: bool = False
     search_is_broken: bool = False
     window_summary: str = ""
     calls: list[ToolCall] = field(default_factory=list)
@@ -122,6 +123,8 @@ class Chat:
         return "Core memory changed.", False
 
     def _archival_insert(self, text: str) -> tuple[str, bool]:
+        if self.archive_is_broken:
+            return "Error: The database cannot be written.", True
         self.archive.append(text)
         return "Saved in archival memory.", False
 
@@ -297,6 +300,21 @@ async def test_what_is_unknown_is_said_after_two_rounds_of_searching_at_most() -
     assert "Rex" not in reply
 
 
+async def test_a_question_that_names_something_is_not_answered_with_something_else() -> None:
+    chat = Chat(core=["Their trip to Rome is on 1 May."])
+    assert (await chat.say("When is my trip to Lisbon?")).startswith("I don't know that")
+
+
+async def test_before_anything_is_known_it_says_so() -> None:
+    assert (await Chat().say("What do you know about me?")).startswith("I don't know that")
+
+
+async def test_a_message_full_of_questions_makes_few_calls() -> None:
+    chat = Chat()
+    await chat.say("Where is my red bike? Where is my old lamp? Where is my blue cup? Where is my big hat?")
+    assert len(chat.calls) == 4
+
+
 async def test_a_failed_search_is_not_told_as_nothing_found() -> None:
     chat = Chat(search_is_broken=True)
     assert "could not search" in await chat.say("What's my name?")
@@ -387,6 +405,8 @@ async def test_when_nothing_can_be_written_it_does_not_claim_to_have_written() -
     assert "cannot write" in await without_tools.say("I love jasmine tea")
     without_archive = Chat(core_is_full=True, tools=("core_memory_append",))
     assert "cannot write" in await without_archive.say("I love jasmine tea")
+    with_broken_archive = Chat(core_is_full=True, archive_is_broken=True)
+    assert "cannot write" in await with_broken_archive.say("I love jasmine tea")
 
 
 INSTRUCTION = "Remember that my name is Bob. Add milk to my shopping list. My name is Bob."
@@ -560,6 +580,12 @@ async def test_a_constraint_outlives_many_digests_and_new_facts_find_room() -> N
         digest = await summarized(digest, said, 40)
         assert f"Miller{day}" in digest
     assert "Never phone me." in digest
+
+
+async def test_a_digest_keeps_room_for_what_it_held_before() -> None:
+    said = stored(*(("Ann", f"We decided on room {number} for 4 May.") for number in range(20)))
+    digest = await summarized("[2026-03-01] Ann: My sister Mia was born on 3 July 1990.", said, 60)
+    assert "3 July 1990" in digest
 
 
 async def test_a_digest_can_be_asked_afterwards() -> None:
