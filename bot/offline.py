@@ -75,7 +75,7 @@ class OfflineModel:
     def _parts(self, request: ModelRequest) -> tuple[Part, ...]:
         work = _MEMORY_WORK.get(request.system[0].name) if request.system else None
         if work is not None:
-            return (TextPart(text=work(request.messages[-1].text) or "Nothing worth keeping was said."),)
+            return (TextPart(text=work(request.messages[-1].text)),)
         text, calls = _respond(read_turn(request, self._agent_name))
         spoken = (TextPart(text=text),) if text else ()
         return (*spoken, *_numbered(calls, request))

@@ -15,6 +15,7 @@ from bot.offline_rules.statements import facts_in
 from bot.offline_rules.wording import sentences
 
 _DEFAULT_WORDS = 200
+_NOTHING = "Nothing worth keeping was said."
 _SECTION = r"<{name}>\n?(.*?)\n?</{name}>"
 _ENTRY = re.compile(
     r"^(?:- )?\[(?P<day>\d{4}-\d\d-\d\d)[^\]]*\] (?P<author>[^:\n]{1,80}): (?P<text>.*(?:\n  .*)*)", re.M
@@ -60,7 +61,7 @@ def digest(material: str) -> str:
     kept += _chosen(old, _left(kept, limit))
     kept += _chosen([line for line in new if line not in kept], _left(kept, limit))
     ordered = sorted(kept, key=lambda line: (not line.constraint, lines.index(line)))
-    return "\n".join(line.text for line in ordered)
+    return "\n".join(line.text for line in ordered) or _NOTHING
 
 
 def _section(material: str, name: str) -> str:
@@ -70,7 +71,8 @@ def _section(material: str, name: str) -> str:
 
 def _previous(summary: str) -> Iterator[_Line]:
     for line in summary.splitlines():
-        if text := line.strip():
+        text = line.strip()
+        if text and text != _NOTHING:
             yield _Line(text=text, worth=_worth(text), constraint=bool(_CONSTRAINT.search(text)), old=True)
 
 

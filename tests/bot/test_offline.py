@@ -582,6 +582,13 @@ async def test_a_constraint_outlives_many_digests_and_new_facts_find_room() -> N
     assert "Never phone me." in digest
 
 
+async def test_a_digest_of_pleasantries_says_so_until_something_is_said() -> None:
+    nothing = await summarized("", stored(("Ann", "Hello!")), 50)
+    assert nothing == "Nothing worth keeping was said."
+    digest = await summarized(nothing, stored(("Ann", "I live in Rome.")), 50)
+    assert digest == "[2026-03-02] Ann: I live in Rome."
+
+
 async def test_a_digest_keeps_room_for_what_it_held_before() -> None:
     said = stored(*(("Ann", f"We decided on room {number} for 4 May.") for number in range(20)))
     digest = await summarized("[2026-03-01] Ann: My sister Mia was born on 3 July 1990.", said, 60)
