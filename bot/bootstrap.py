@@ -170,7 +170,7 @@ def _platforms(settings: Settings, on_message: OnMessage) -> list[PlatformAdapte
 def _model(settings: Settings, name: str) -> ChatModel:
     key = settings.anthropic_api_key
     if key is None:
-        return OfflineModel()
+        return OfflineModel(agent_name=settings.agent_name)
     from bot.llm import ClaudeModel
 
     return ClaudeModel(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import structlog
@@ -135,8 +136,11 @@ class ChatHandler:
             log.warning("delivery_failed", error=str(error))
         except MemorySystemError as error:
             log.error("turn_failed", error=str(error), kind=type(error).__name__)
-        except Exception:  # outermost handler: an unforeseen error must not stop the queue
-            log.exception("turn_broke", error_id=secrets.token_hex(4))
+        except Exception:  # the outermost handler: the person is told, the operator finds the id
+            error_id = secrets.token_hex(4)
+            log.exception("turn_broke", error_id=error_id)
+            with suppress(DeliveryFailed, MemorySystemError):
+                await self._deliver(task, replies.bug(error_id))
 
     async def _answer(self, task: _Task) -> None:
         if self._clock.now() - task.item.accepted_at > self._system.parameters.answer_within:
@@ -162,10 +166,6 @@ class ChatHandler:
         except MemorySystemError as error:
             _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
             reply = replies.trouble(error)
-        except Exception:  # noqa: BLE001  # outermost handler: the person is told, the operator finds the id
-            error_id = secrets.token_hex(4)
-            _log.exception("turn_broke", inbox_id=task.item.id, error_id=error_id)
-            reply = replies.bug(error_id)
         await self._deliver(task, reply)
         if exchange is not None:
             await memory.keep_small(exchange, fixed_tokens=fixed_tokens)

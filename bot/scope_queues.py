@@ -29,7 +29,7 @@ class ScopeQueues:
         """Queue work behind everything submitted for the key before. The work must not raise."""
         self._waiting.setdefault(key, deque()).append(work)
         if key not in self._workers:
-            self._workers[key] = asyncio.create_task(self._work_through(key))
+            self._start(key)
 
     async def drain(self, timeout: float) -> bool:
         """Start nothing more, and wait for what is running.
@@ -56,6 +56,9 @@ class ScopeQueues:
         while self._workers:
             await asyncio.wait(list(self._workers.values()))
 
+    def _start(self, key: Hashable) -> None:
+        self._workers[key] = asyncio.create_task(self._work_through(key))
+
     async def _work_through(self, key: Hashable) -> None:
         queue = self._waiting[key]
         try:
@@ -63,4 +66,7 @@ class ScopeQueues:
             while queue and not self._draining:
                 await queue.popleft()()
         finally:
-            del self._waiting[key], self._workers[key]
+            if queue and not self._draining:
+                self._start(key)  # the work raised, against its word; what waits behind it still runs
+            else:
+                del self._waiting[key], self._workers[key]

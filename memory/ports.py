@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.messages import ModelRequest, ModelResponse
 from memory.records import EntryScore, Reach, SearchEntry, Source
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection
 
 Vectors = NDArray[np.float32]
 OnText = Callable[[str], Awaitable[None]]
