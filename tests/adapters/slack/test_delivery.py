@@ -114,6 +114,13 @@ async def test_a_post_of_ours_without_a_trace_counts_as_the_answer(slack: SlackD
         assert await adapter.was_delivered(answer("hello"))
 
 
+async def test_an_earlier_post_of_ours_is_not_the_answer(slack: SlackDouble, inbox: Inbox) -> None:
+    async with started(slack, inbox) as adapter:
+        slack.message(BOT_USER, "D1", "an older post", bot_id=double.BOT_ID)
+        await (await slack.deliver(slack.message("U1", "D1", "and now?", channel_type="im"))).wait()
+        assert not await adapter.was_delivered(answer("hello", to=inbox.messages[0]))
+
+
 async def test_where_slack_never_lets_us_look_the_answer_counts_as_delivered(slack: SlackDouble, inbox: Inbox) -> None:
     slack.script("conversations.history", double.error("missing_scope"))
     async with started(slack, inbox) as adapter:

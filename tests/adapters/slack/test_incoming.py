@@ -13,7 +13,7 @@ from bot.chat import (
     IncomingMessage,
 )
 from memory.errors import DatabaseUnavailable
-from tests.adapters.slack.running import Inbox, build, started
+from tests.adapters.slack.running import Inbox, started
 from tests.doubles import slack as double
 from tests.doubles.slack import BOT_USER, SlackDouble
 from tests.fakes import FakeClock
@@ -225,16 +225,17 @@ async def test_the_same_user_id_in_two_teams_is_two_people(slack: SlackDouble, i
     assert [message.person for message in inbox.messages] == ["slack:T1:U1", "slack:T2:U1"]
 
 
-async def test_messages_of_one_channel_are_stored_in_order(slack: SlackDouble, inbox: Inbox) -> None:
-    hold = slack.hold("users.info")
+async def test_a_directory_that_hangs_is_not_waited_for_and_does_not_change_the_order(
+    slack: SlackDouble, inbox: Inbox
+) -> None:
     async with started(slack, inbox):
+        await (await slack.deliver(slack.message("U2", "D1", "warm", channel_type="im"))).wait()
+        slack.hold("users.info")
         first = await slack.deliver(slack.message("U1", "D1", "first", channel_type="im"))
-        await hold.arrived.wait()
-        second = await slack.deliver(slack.message("U1", "D1", "second", channel_type="im"))
-        hold.release()
+        second = await slack.deliver(slack.message("U2", "D1", "second", channel_type="im"))
         await first.wait()
         await second.wait()
-    assert inbox.texts == ["first", "second"]
+    assert inbox.texts == ["warm", "first", "second"]
 
 
 async def test_a_refreshed_and_a_broken_connection_come_back(slack: SlackDouble, inbox: Inbox) -> None:
@@ -248,17 +249,3 @@ async def test_a_refreshed_and_a_broken_connection_come_back(slack: SlackDouble,
         assert adapter.state() == {"mode": "socket", "connected": True}
     assert inbox.texts == ["after refresh", "after drop"]
     assert adapter.state()["connected"] is False
-
-
-async def test_stopping_finishes_what_is_being_stored(slack: SlackDouble, inbox: Inbox) -> None:
-    inbox.gate = asyncio.Event()
-    adapter = build(slack, inbox)
-    await adapter.start()
-    await slack.deliver(slack.message("U1", "D1", "hello", channel_type="im"))
-    await inbox.entered.wait()
-    stopping = asyncio.create_task(adapter.stop())
-    closed = asyncio.create_task(adapter.closed())
-    inbox.gate.set()
-    await asyncio.gather(stopping, closed)
-    await adapter.stop()
-    assert inbox.texts == ["hello"]
