@@ -216,19 +216,19 @@ def _part(block: ContentBlock, pieces: Sequence[str]) -> Part | None:
     if block.type == "text":
         return TextPart(text=content) if content.strip() else None
     if block.type == "tool_use":
-        return tool_call(id=block.id, name=block.name, raw=content or "{}")
+        return tool_call(block.id, block.name, content or "{}")
     return None
 
 
-def tool_call(*, id: str, name: str, raw: str) -> ToolCall:  # noqa: A002
-    """A tool call from the text of its arguments, which a model may get wrong."""
+def tool_call(call_id: str, name: str, raw: str) -> ToolCall:
+    """A tool call from ``raw``, the text of its arguments, which a model may get wrong."""
     try:
         arguments = json.loads(raw, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         arguments = None
     if isinstance(arguments, dict):
-        return ToolCall(id=id, name=name, arguments=arguments)
-    return ToolCall(id=id, name=name, malformed=raw)
+        return ToolCall(id=call_id, name=name, arguments=arguments)
+    return ToolCall(id=call_id, name=name, malformed=raw)
 
 
 def _refuse_constant(name: str) -> None:
