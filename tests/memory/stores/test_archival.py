@@ -182,8 +182,8 @@ async def test_the_floor_keeps_out_what_does_not_matter(
 
 
 @pytest.mark.parametrize(
-    ("passage", "forgotten"),
-    [
+    ("case", "forgotten"),
+    [  # days since the last access, importance, accesses
         ((91, 0.2, 0), True),
         ((91, 0.2, 2), True),
         ((90, 0.2, 0), False),
@@ -195,10 +195,10 @@ async def test_only_what_is_old_and_unimportant_and_unused_is_forgotten(
     database: Database,
     store: ArchivalStore,
     clock: FakeClock,
-    passage: tuple[int, float, int],
+    case: tuple[int, float, int],
     forgotten: bool,
 ) -> None:
-    days, importance, accesses = passage
+    days, importance, accesses = case
     await keep(database, store, "Eva lives in Oslo.", importance=importance)
     for _ in range(accesses):
         await look_up(store, "Eva")
@@ -210,6 +210,17 @@ async def test_only_what_is_old_and_unimportant_and_unused_is_forgotten(
     assert (await store.stats(ANN)).total == int(not forgotten)
     (row,) = await store.export(ANN)
     assert row["forgotten_at"] == (clock.now() if forgotten else None)
+
+
+async def test_a_forgotten_passage_leaves_the_indexes(
+    database: Database, store: ArchivalStore, search: SearchStore, clock: FakeClock
+) -> None:
+    await keep(database, store, "Eva lives in Oslo.", importance=0.1)
+    clock.advance(days=100)
+    async with database.transaction() as tx:
+        await store.forget(ANN, tx)
+    reach = Reach(person=ANN.person, audiences=None)
+    assert await search.search(reach, source=Source.ARCHIVAL, query="Eva", limit=5) == []
 
 
 async def test_forgetting_keeps_to_its_scope(database: Database, store: ArchivalStore, clock: FakeClock) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import product
 from pathlib import Path
+from typing import ClassVar
+from weakref import WeakSet
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 
 from memory.database import Database, open_database
 from memory.errors import EmbedderError
@@ -34,13 +36,28 @@ GUILD_OF_ANN = Reach(person="console:ann", audiences=frozenset({"guild:1"}))
 
 
 class CountedIndex(FaissIndex):
-    """An index that knows how often one was built."""
+    """An index that knows how many were built, and which of them are still in memory."""
 
     built = 0
+    alive: ClassVar[WeakSet[CountedIndex]] = WeakSet()
 
     def __init__(self, dimensions: int) -> None:
         super().__init__(dimensions)
         type(self).built += 1
+        self.alive.add(self)
+
+
+class GreedyIndex(FaissIndex):
+    """An index that gives away entries of everybody."""
+
+    entries: ClassVar[set[int]] = set()
+
+    def add(self, ids: Sequence[int], vectors: Vectors) -> None:
+        self.entries.update(ids)
+        super().add(ids, vectors)
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[int, float]]:
+        return [(entry_id, 1.0) for entry_id in self.entries]
 
 
 class ReversedEmbedder(HashEmbedder):
@@ -58,16 +75,13 @@ class BrokenEmbedder(HashEmbedder):
 
 
 class InterruptedEmbedder(HashEmbedder):
-    """Does something else to the database while it embeds."""
+    """Lets something else happen while it embeds."""
 
-    def __init__(self, store: SearchStore, database: Database) -> None:
-        self.store = store
-        self.database = database
+    def __init__(self, meanwhile: Callable[[], Awaitable[None]]) -> None:
+        self.meanwhile = meanwhile
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        await put(self.database, self.store, ANN, (1, "the dog likes rain"))
-        async with self.database.transaction() as tx:
-            await self.store.remove(ANN, tx, source=Source.RECALL, record_ids=[2])
+        await self.meanwhile()
         return await super().embed(texts)
 
 
@@ -85,6 +99,7 @@ def open_store(database: Database, embedder: Embedder | None = None, cache_bytes
 @pytest.fixture
 def store(database: Database, ids: IdSource) -> SearchStore:
     CountedIndex.built = 0
+    CountedIndex.alive.clear()
     return SearchStore(database, SqliteTextIndex(), HashEmbedder(), ids, new_index=CountedIndex)
 
 
@@ -187,6 +202,38 @@ async def test_what_was_removed_is_gone_now_and_after_a_restart(database: Databa
     await remove(database, store, ANN, 1, 99)
     assert await found(store, "cat milk") == [2]
     assert await found(open_store(database), "cat milk") == [2]
+    async with database.read() as connection:
+        assert (await connection.execute(text("SELECT count(*) FROM search_text"))).scalar_one() == 1
+
+
+async def test_removed_entries_do_not_crowd_out_what_is_left(database: Database, store: SearchStore) -> None:
+    await put(database, store, ANN, (0, "a dog barks"), *((number, "the cat") for number in range(1, 30)))
+    await embed_all(store)
+    await nearest(store, "the cat")
+    await remove(database, store, ANN, *range(1, 30))
+    assert await nearest(store, "the cat") == [0]
+
+
+async def test_an_index_that_gives_away_other_peoples_entries_is_not_believed(
+    database: Database, ids: IdSource
+) -> None:
+    store = SearchStore(database, SqliteTextIndex(), HashEmbedder(), ids, new_index=GreedyIndex)
+    for scope in (ANN, ANN_GUILD, ANNA):
+        await put(database, store, scope, (1, "the cat likes milk"))
+    await embed_all(store)
+    assert len(await search(store, "cat", ALL_OF_ANNA)) == 1
+    assert {entry.scope for entry in await search(store, "cat")} == {ANN, ANN_GUILD}
+    assert GreedyIndex.entries
+    assert [entry.scope for entry in await search(store, "cat", GUILD_OF_ANN)] == [ANN_GUILD]
+    assert await store.search(ALL_OF_ANN, source=Source.ARCHIVAL, query="cat", limit=5) == []
+
+
+async def test_a_record_in_very_many_items_is_indexed_to_the_last(database: Database, store: SearchStore) -> None:
+    await put(database, store, ANN, *((1, "page") for _ in range(1_100)), (1, "the cat likes milk"), (2, "rain"))
+    await embed_all(store)
+    vector = await store.embed_query("the cat likes milk")
+    (best, *_) = rank(await store.search(ALL_OF_ANN, source=Source.RECALL, query="about", limit=1, vector=vector))
+    assert best.entry.similarity == pytest.approx(1.0, abs=1e-3)
 
 
 async def test_own_changes_are_followed_without_building_the_index_again(
@@ -249,6 +296,16 @@ async def test_an_erased_scope_filled_anew_is_not_confused_with_the_old_one(
     await embed_all(store)
     assert await nearest(other, "dog") == [2]
     assert await nearest(store, "dog") == [2]
+
+
+async def test_erased_vectors_leave_memory(database: Database, store: SearchStore) -> None:
+    await put(database, store, ANN, (1, "the cat likes milk"))
+    await embed_all(store)
+    await nearest(store, "cat")
+    assert len(CountedIndex.alive) == 1
+    async with database.transaction() as tx:
+        await store.erase(ANN, tx)
+    assert len(CountedIndex.alive) == 0
 
 
 async def test_erasing_one_scope_leaves_the_others_alone(database: Database, store: SearchStore) -> None:
@@ -345,8 +402,12 @@ async def test_entries_changed_or_removed_while_the_embedder_runs_get_no_stale_v
     database: Database, store: SearchStore
 ) -> None:
     await put(database, store, ANN, (1, "the cat likes milk"), (2, "it rains"), (3, "a bird sings"))
-    interrupted = open_store(database, InterruptedEmbedder(store, database))
-    assert await interrupted.embed_pending() == 3
+
+    async def meanwhile() -> None:
+        await put(database, store, ANN, (1, "the dog likes rain"))
+        await remove(database, store, ANN, 2)
+
+    assert await open_store(database, InterruptedEmbedder(meanwhile)).embed_pending() == 3
     assert await store.pending() == 1  # the changed text of record 1
     assert await nearest(store, "cat milk") == [3]
     await embed_all(store)
@@ -399,14 +460,32 @@ async def test_searches_and_writes_at_the_same_time_end_in_agreement(database: D
     assert sorted(await nearest(open_store(database), "cat")) == left
 
 
+async def test_entries_embedded_by_another_process_meanwhile_are_left_as_they_are(
+    database: Database, store: SearchStore
+) -> None:
+    await put(database, store, ANN, (1, "the cat likes milk"))
+    generations: list[int] = []
+
+    async def embed_and_note() -> None:
+        await embed_all(store)
+        generations.append(await generation(database))
+
+    await open_store(database, InterruptedEmbedder(embed_and_note)).embed_pending()
+    assert generations == [await generation(database)]
+
+
 async def test_generations_only_rise(database: Database, store: SearchStore) -> None:
     generations = []
     for number in range(3):
         await put(database, store, ANN, (1, f"text {number}"))
         await embed_all(store)
-        async with database.read() as connection:
-            generations.append((await connection.execute(select(index_generations.c.generation))).scalar_one())
+        generations.append(await generation(database))
     assert generations == sorted(set(generations))
+
+
+async def generation(database: Database) -> int:
+    async with database.read() as connection:
+        return int((await connection.execute(select(index_generations.c.generation))).scalar_one())
 
 
 words = st.lists(st.sampled_from(["cat", "dog", "milk", "rain"]), min_size=1, max_size=4).map(" ".join)
@@ -429,11 +508,11 @@ async def test_after_any_changes_a_search_finds_each_record_within_reach_and_no_
         for scope in (ANN, ANN_GUILD, ANNA):
             await stores[0].erase(scope, tx)
     kept: dict[tuple[Scope, int], str] = {}
-    for step, (action, scope, record_id, text) in enumerate(actions):
+    for step, (action, scope, record_id, words_put) in enumerate(actions):
         store = stores[step % 2]
         if action == "put":
-            await put(database, store, scope, (record_id, text))
-            kept[scope, record_id] = text
+            await put(database, store, scope, (record_id, words_put))
+            kept[scope, record_id] = words_put
         elif action == "remove":
             await remove(database, store, scope, record_id)
             kept.pop((scope, record_id), None)
