@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import TextIO
 
-from bot.chat import Conversation, IncomingMessage, OnMessage, OutgoingMessage
+from bot.chat import Conversation, DeliveryFailed, IncomingMessage, OnMessage, OutgoingMessage
 from memory.ports import Clock
 
 ReadLine = Callable[[], str | None]
@@ -73,10 +73,10 @@ class ConsoleAdapter:
         self._read_line = read_line
         self._write = write
         self._replay = replay
+        self._asked: str | None = None  # the message whose reply is waited for
         self._replied = asyncio.Event()
-        self._conversation = Conversation(
-            platform=self.platform, key=f"console:{name}:{audience}", audience=audience
-        )
+        self._unread: BrokenPipeError | None = None
+        self._conversation = Conversation(platform=self.platform, key=f"console:{name}:{audience}", audience=audience)
 
     @property
     def key(self) -> str:
@@ -84,15 +84,20 @@ class ConsoleAdapter:
         return self._conversation.key
 
     async def run(self) -> None:
-        """Read and answer until the input ends."""
-        lines = _lines(self._read_line)
-        async for line in lines:
+        """Read and answer until the input ends. Raises BrokenPipeError once nobody reads the replies any more."""
+        async for line in _lines(self._read_line):
             await self._handle(line)
 
     async def send(self, message: OutgoingMessage) -> None:
         """Write the reply."""
-        self._write(message.text)
-        self._replied.set()
+        try:
+            self._write(message.text)
+        except BrokenPipeError as error:
+            self._unread = error
+            raise DeliveryFailed("nobody reads the output any more") from error
+        finally:
+            if message.in_reply_to == self._asked:  # not a reply that an earlier process still owed
+                self._replied.set()
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """A reply of an earlier process may stand on a terminal that nobody can look at any more."""
@@ -120,9 +125,12 @@ class ConsoleAdapter:
             text=text,
             sent_at=self._clock.now(),
         )
+        self._asked = incoming.id
         self._replied.clear()
         await self._on_message(incoming)
         await self._replied.wait()
+        if self._unread is not None:
+            raise self._unread
 
 
 def parse_stamped(line: str) -> tuple[datetime, str]:

@@ -21,7 +21,7 @@ from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
 from bot.logs import configure_logs
 from bot.offline import OFFLINE_NOTICE, OfflineModel
-from bot.tools import Toolbox
+from bot.tools import toolbox_for
 from memory.embedding import MiniLmEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
 from memory.system import open_memory
@@ -66,7 +66,11 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             ratio, samples = learned
             counter.resume(ratio=ratio, samples=samples)
         agent = Agent(
-            model=chat_model, toolbox=Toolbox(), counter=counter, parameters=parameters, secret=_secret(settings)
+            model=chat_model,
+            toolbox=toolbox_for(parameters.preset),
+            counter=counter,
+            parameters=parameters,
+            secret=_secret(settings),
         )
         handler = ChatHandler(system=system, agent=agent, clock=clock)
         yield Application(settings=settings, system=system, handler=handler, clock=clock)
@@ -132,7 +136,7 @@ def _show_reply(agent_name: str) -> Callable[[str], None]:
     terminal = Console()
 
     def show(text: str) -> None:
-        terminal.print(f"[bold]{agent_name}[/bold]")
+        terminal.print(agent_name, style="bold", markup=False)
         terminal.print(Markdown(text))
 
     return show

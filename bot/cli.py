@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import os
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -90,6 +91,9 @@ def main() -> None:
         app()
     except (MemorySystemError, AdapterStartFailed) as error:
         print(error, file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:  # nobody reads our output any more; without this, Python complains when it flushes it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

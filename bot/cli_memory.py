@@ -16,11 +16,13 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from bot.bootstrap import open_application
 from bot.config import load_settings
 from bot.lifecycle import Application
 from bot.logs import configure_logs
+from memory.policy.text import clean
 from memory.ports import SystemClock
 from memory.privacy import ErasureReceipt
 from memory.records import check_person
@@ -43,14 +45,15 @@ def show(person: Person, data_dir: DataDir = None, as_json: AsJson = False) -> N
     if as_json:
         _print_json({"person": person, "scopes": rows})
         return
-    console = Console()
+    console = Console(markup=False)
     if not rows:
         console.print(f"Nothing is kept about {person}.")
     for row in rows:
-        table = Table(title=f"{person} · heard by {row['audience']}", show_header=False, title_justify="left")
+        title = Text(f"{person} · heard by {row['audience']}")
+        table = Table(title=title, show_header=False, title_justify="left")
         for label, value in row["core_memory"].items():
-            table.add_row(label, value or "(empty)")
-        table.add_row("digest", row["window_summary"] or "(empty)")
+            table.add_row(label, Text(value or "(empty)"))
+        table.add_row("digest", Text(row["window_summary"] or "(empty)"))
         table.add_row("messages", str(row["messages"]))
         table.add_row("documents", str(row["passages"]))
         table.add_row("last active", row["last_activity"] or "never")
@@ -69,6 +72,7 @@ def search(  # noqa: PLR0917  # Typer makes options of them
     as_json: AsJson = False,
 ) -> None:
     """Find past messages and documents."""
+    query = clean(query)
     hits = _with_memory(
         data_dir, lambda app: app.system.search(check_person(person), query, limit=limit, audience=audience)
     )
@@ -92,13 +96,13 @@ def search(  # noqa: PLR0917  # Typer makes options of them
             }
         )
         return
-    console = Console()
+    console = Console(markup=False)
     if not hits:
         console.print("Nothing found.")
     for hit in hits:
         said = f"{hit.at:%Y-%m-%d %H:%M} {hit.author or 'archive'} ({hit.scope.audience})"
         console.print(said, style="dim", highlight=False)
-        console.print(f"  {hit.text}", markup=False, highlight=False)
+        console.print(f"  {hit.text}", highlight=False)
 
 
 @memory_commands.command("export")
@@ -127,7 +131,7 @@ def erase(
 ) -> None:
     """Erase everything kept about a person, and prove that nothing is left."""
     check_person(person)
-    if not yes and typer.prompt(f"Type {person} to erase everything kept about them") != person:
+    if not yes and typer.prompt(f"Type {person} to erase everything kept about them", err=True) != person:
         print("That is not the same. Nothing was erased.", file=sys.stderr)
         raise typer.Exit(1)
     receipt = _with_memory(data_dir, lambda app: app.system.privacy.erase(person))
@@ -139,7 +143,8 @@ def erase(
 
 
 def _print_receipt(receipt: ErasureReceipt) -> None:
-    table = Table(title=f"{receipt.person} · erased {receipt.erased_at:%Y-%m-%d %H:%M} UTC", title_justify="left")
+    title = Text(f"{receipt.person} · erased {receipt.erased_at:%Y-%m-%d %H:%M} UTC")
+    table = Table(title=title, title_justify="left")
     table.add_column("table")
     table.add_column("rows erased", justify="right")
     for name, rows in receipt.rows.items():

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from memory.errors import MemorySystemError
-from memory.parameters import MemoryParameters, Sharing
+from memory.parameters import MemoryParameters, Preset, Sharing
 
 _DEFAULTS = MemoryParameters()
 
@@ -86,6 +86,21 @@ class Settings(BaseSettings):
     )
 
     # how memory works
+    memory_preset: Preset = _setting(
+        _DEFAULTS.preset,
+        "full: everything. paging: core memory, search and tools. rolling: only a summary of earlier sessions.",
+        "full",
+    )
+    summary_max_words: int = _setting(
+        _DEFAULTS.summary_max_words,
+        "Words of the summary of earlier sessions; a longer one is refused.",
+        "400",
+        ge=20,
+        le=4_000,
+    )
+    summary_versions: int = _setting(
+        _DEFAULTS.summary_versions, "Versions of that summary that are kept for a rollback.", "5", ge=1, le=100
+    )
     memory_sharing: Sharing = _setting(
         _DEFAULTS.sharing,
         "audience: what was said in private stays out of wider audiences. person: one memory for all of them.",
@@ -121,9 +136,7 @@ class Settings(BaseSettings):
     idle_sweep_seconds: float = _setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
 
     # the process
-    log_level: str = _setting(
-        "INFO", "Least severe log line written.", "INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$"
-    )
+    log_level: str = _setting("INFO", "Least severe log line written.", "INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
     host: str = _setting("127.0.0.1", "Address that the web server listens on.", "0.0.0.0", min_length=1)
     port: int = _setting(
         8080,
@@ -187,6 +200,9 @@ class Settings(BaseSettings):
         """The numbers of the memory system."""
         return MemoryParameters(
             agent_name=self.agent_name,
+            preset=self.memory_preset,
+            summary_max_words=self.summary_max_words,
+            summary_versions=self.summary_versions,
             sharing=self.memory_sharing,
             context_window_tokens=self.context_window_tokens,
             max_output_tokens=self.max_output_tokens,
@@ -215,9 +231,20 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, env_file: Path 
     try:
         return Settings(_env_file=env_file, **given)
     except ValidationError as error:
-        raise ConfigurationError(
-            [line for detail in error.errors() for line in _problem(detail).splitlines()]
-        ) from None
+        problems = _problems(error)
+        wrong = {str(detail["loc"][0]).lower() for detail in error.errors() if detail["loc"]}
+    # What cannot stand together is only looked at once every field is well formed by itself.
+    defaults = {name: Settings.model_fields[name].default for name in wrong}
+    try:
+        Settings(_env_file=env_file, **{**given, **defaults})
+    except ValidationError as error:
+        conflicts = set(_problems(error)) - set(problems)
+        problems += sorted(line for line in conflicts if not any(name.upper() in line for name in wrong))
+    raise ConfigurationError(problems)
+
+
+def _problems(error: ValidationError) -> list[str]:
+    return [line for detail in error.errors() for line in _problem(detail).splitlines()]
 
 
 def _problem(detail: ErrorDetails) -> str:

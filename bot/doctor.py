@@ -19,7 +19,7 @@ import numpy as np
 
 from bot.bootstrap import open_application
 from bot.config import Settings
-from bot.tools import Toolbox
+from bot.tools import toolbox_for
 from memory.embedding import MiniLmEmbedder
 from memory.errors import EmbedderError, MemorySystemError, StorageError
 from memory.indexes.faiss_index import FaissIndex
@@ -88,12 +88,13 @@ def show(findings: Sequence[Finding], *, as_json: bool) -> None:
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(show_header=False)
     colours = {Verdict.OK: "green", Verdict.NOTE: "yellow", Verdict.FAILED: "red"}
     for finding in findings:
         colour = colours[finding.verdict]
-        table.add_row(finding.name, f"[{colour}]{finding.verdict}[/{colour}]", finding.sentence)
+        table.add_row(finding.name, Text(finding.verdict, style=colour), Text(finding.sentence))
     Console().print(table)
 
 
@@ -191,7 +192,7 @@ def _window(settings: Settings) -> Finding:
                 turn=(user_message("Hello"),),
                 hits=(),
                 now=SystemClock().now(),
-                tools=Toolbox().specs,
+                tools=toolbox_for(parameters.preset).specs,
             ),
             parameters=parameters,
             counter=TiktokenCounter(),
