@@ -128,7 +128,7 @@ async def test_bots_webhooks_and_system_messages_are_ignored(discord: DiscordDou
         await adapter.send(answer(chat, asked, "my own words"))
         await discord.post(chat, other_bot, "beep")
         await discord.post(chat, ann, "from a webhook", webhook_id=discord.snowflake())
-        await discord.post(chat, ann, "", type=6)
+        await discord.post(chat, ann, "pinned a message", type=6)
         await discord.post(chat, ann, "last")
         await inbox.until(2)
 
@@ -169,7 +169,8 @@ async def test_messages_are_handed_over_in_the_order_they_came(discord: DiscordD
 
 async def test_stopping_waits_until_what_arrived_is_stored(discord: DiscordDouble) -> None:
     ann, chat = discord.add_user("Ann"), discord.add_dm()
-    arrived, may_store, stored = asyncio.Event(), asyncio.Event(), []
+    arrived, may_store = asyncio.Event(), asyncio.Event()
+    stored: list[str] = []
 
     async def store_late(message: IncomingMessage) -> bool:
         arrived.set()
@@ -181,10 +182,11 @@ async def test_stopping_waits_until_what_arrived_is_stored(discord: DiscordDoubl
         await discord.post(chat, ann, "just in time")
         await arrived.wait()
         stopping = asyncio.create_task(adapter.stop())
-        await adapter.closed()
+        stopped_early, _ = await asyncio.wait({stopping}, timeout=0.1)
         may_store.set()
         await stopping
 
+    assert not stopped_early
     assert stored == ["just in time"]
 
 

@@ -88,6 +88,18 @@ def test_a_block_ending_at_the_cut_leaves_no_empty_block_behind() -> None:
             assert "```\n\n```" not in part
 
 
+@pytest.mark.parametrize("length", range(60, 100))
+def test_a_fence_in_the_middle_of_a_line_is_never_cut(length: int) -> None:
+    text = "x" * length + "```python\n" + "y" * (length - 20) + "```" + "z" * 80
+
+    parts = split(text, 100)
+
+    assert all(part.count("```") % 2 == 0 and part.count("`") % 3 == 0 for part in parts)
+    assert not any(part.endswith("```python\n```") for part in parts)
+    joined = "".join(parts)
+    assert [joined.count(letter) for letter in "xz"] == [length, 80]
+
+
 def test_an_unclosed_code_block_is_closed() -> None:
     assert split("```py\nx = 1", 100) == ["```py\nx = 1\n```"]
 
