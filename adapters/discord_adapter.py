@@ -234,6 +234,9 @@ class DiscordAdapter:
         """Look for the answer among the bot's messages after the one it answers.
 
         Where only its first parts are there, the next ``send`` of the same answer goes on with the others.
+
+        Raises:
+            DeliveryFailed: Discord cannot be asked just now.
         """
         parts = split(message.text, MESSAGE_LIMIT)
         asked = discord.Object(int(message.in_reply_to))
@@ -244,8 +247,10 @@ class DiscordAdapter:
             ):
                 if there < len(parts) and self._is_part(found, message, parts[there], there):
                     there += 1
-        except (discord.DiscordException, DeliveryFailed, *_CONNECTION_ERRORS) as error:
-            _log.warning("discord_lookup_failed", conversation=message.conversation.key, error=type(error).__name__)
+        except (discord.DiscordException, *_CONNECTION_ERRORS) as error:
+            if not (isinstance(error, discord.HTTPException) and error.status in _REFUSALS):
+                raise DeliveryFailed(f"Discord does not show the channel now: {type(error).__name__}") from error
+            _log.warning("discord_lookup_refused", conversation=message.conversation.key, status=error.status)
             return True
         if there < len(parts):
             self._parts_there[message.delivery_key] = there

@@ -97,7 +97,8 @@ class ChannelAdapter(Protocol):
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Whether an earlier attempt, cut off by a crash, already reached the platform.
 
-        Looks the platform up; when that is impossible, True, since a doubled answer cannot be taken back.
+        Looks the platform up. Where it will never let us look (forbidden, channel gone), True, since a doubled
+        answer cannot be taken back. Raises DeliveryFailed where it cannot be asked just now.
         """
         ...
 

@@ -416,12 +416,33 @@ async def test_an_answer_cut_off_between_its_parts_is_completed(discord: Discord
     assert [sent["content"] for sent in discord.sent] == parts
 
 
-async def test_an_answer_whose_lookup_fails_counts_as_delivered(discord: DiscordDouble) -> None:
+@pytest.mark.parametrize("status", [403, 404])
+async def test_where_discord_never_lets_us_look_the_answer_counts_as_delivered(
+    discord: DiscordDouble, status: int
+) -> None:
     chat = discord.add_dm()
-    discord.script("GET", "/messages$", Scripted(status=403), Scripted(cut=True), Scripted(cut=True))
+    discord.script("GET", "/messages$", Scripted(status=status))
     async with started(discord) as adapter:
         assert await adapter.was_delivered(answer(chat, discord.snowflake()))
-        assert await adapter.was_delivered(answer(chat, discord.snowflake()))
+
+
+@pytest.mark.parametrize("trouble", [Scripted(cut=True), Scripted(status=401)])
+async def test_where_discord_cannot_be_asked_just_now_the_answer_waits(
+    discord: DiscordDouble, trouble: Scripted
+) -> None:
+    chat = discord.add_dm()
+    discord.script("GET", "/messages$", trouble, trouble)  # aiohttp repeats what a cut connection lost
+    async with started(discord) as adapter:
+        with pytest.raises(DeliveryFailed):
+            await adapter.was_delivered(answer(chat, discord.snowflake()))
+
+
+async def test_once_disconnected_discord_cannot_be_asked(discord: DiscordDouble) -> None:
+    chat = discord.add_dm()
+    async with started(discord) as adapter:
+        await adapter.stop()
+        with pytest.raises(DeliveryFailed):
+            await adapter.was_delivered(answer(chat, discord.snowflake()))
 
 
 # typing
