@@ -11,11 +11,12 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
 from bot.agent import Agent
-from bot.chat import OnMessage, PlatformAdapter
+from bot.chat import OnMessage
 from bot.config import Settings
 from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
@@ -26,6 +27,10 @@ from memory.embedding import MiniLmEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
 from memory.system import open_memory
 from memory.tokens import TiktokenCounter
+
+if TYPE_CHECKING:
+    from adapters.discord_adapter import DiscordAdapter
+    from adapters.slack_adapter import SlackAdapter
 
 # Where a replayed conversation's clock stands before its first message: earlier than any chat platform's messages.
 _LONG_AGO = timedelta(days=365 * 30)
@@ -81,13 +86,20 @@ async def run_platforms(settings: Settings) -> None:
 
     Raises:
         AdapterStartFailed: a platform refuses us or cannot be reached.
+        ConfigurationError: the web server cannot listen where HOST and PORT say.
         StorageError: the database cannot be used.
     """
     configure_logs(settings.log_level)
     if settings.anthropic_api_key is None:
         print(OFFLINE_NOTICE, file=sys.stderr)
     async with open_application(settings, clock=SystemClock()) as application:
-        await serve(application, _platforms(settings, application.handler.accept))
+        discord = _discord(settings, application.handler.accept)
+        slack = _slack(settings, application.handler.accept)
+        await serve(
+            application,
+            [adapter for adapter in (discord, slack) if adapter is not None],
+            slack_events=None if slack is None else slack.http_handler,
+        )
 
 
 async def run_console(settings: Settings, *, name: str, audience: str, replay: bool = False) -> None:
@@ -142,33 +154,33 @@ def _show_reply(agent_name: str) -> Callable[[str], None]:
     return show
 
 
-def _platforms(settings: Settings, on_message: OnMessage) -> list[PlatformAdapter]:
-    """The adapter of every platform that has its tokens."""
-    adapters: list[PlatformAdapter] = []
-    if settings.discord_token is not None:
-        from adapters.discord_adapter import DiscordAdapter
+def _discord(settings: Settings, on_message: OnMessage) -> DiscordAdapter | None:
+    """The adapter for Discord, where its token is set."""
+    if settings.discord_token is None:
+        return None
+    from adapters.discord_adapter import DiscordAdapter
 
-        adapters.append(
-            DiscordAdapter(
-                token=settings.discord_token.get_secret_value(),
-                on_message=on_message,
-                api_url=settings.discord_api_url,
-                gateway_url=settings.discord_gateway_url,
-            )
-        )
-    if settings.slack_bot_token is not None:
-        from adapters.slack_adapter import SlackAdapter
+    return DiscordAdapter(
+        token=settings.discord_token.get_secret_value(),
+        on_message=on_message,
+        api_url=settings.discord_api_url,
+        gateway_url=settings.discord_gateway_url,
+    )
 
-        adapters.append(
-            SlackAdapter(
-                bot_token=settings.slack_bot_token.get_secret_value(),
-                on_message=on_message,
-                app_token=_revealed(settings.slack_app_token),
-                signing_secret=_revealed(settings.slack_signing_secret),
-                api_url=settings.slack_api_url,
-            )
-        )
-    return adapters
+
+def _slack(settings: Settings, on_message: OnMessage) -> SlackAdapter | None:
+    """The adapter for Slack, where its token is set."""
+    if settings.slack_bot_token is None:
+        return None
+    from adapters.slack_adapter import SlackAdapter
+
+    return SlackAdapter(
+        bot_token=settings.slack_bot_token.get_secret_value(),
+        on_message=on_message,
+        app_token=_revealed(settings.slack_app_token),
+        signing_secret=_revealed(settings.slack_signing_secret),
+        api_url=settings.slack_api_url,
+    )
 
 
 def _model(settings: Settings, name: str) -> ChatModel:

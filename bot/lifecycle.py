@@ -1,26 +1,30 @@
 """How the process lives and ends: take up what was left, answer until told to stop, finish, close.
 
 Invariant: after SIGTERM or SIGINT the running turns are finished and delivered before anything is closed; what is
-only queued stays in the inbox for the next start.
+only queued stays in the inbox for the next start. A start that cannot succeed ends the process; nothing is tried
+over and over.
 """
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
 from bot.chat import ChannelAdapter, PlatformAdapter
-from bot.config import Settings
+from bot.config import ConfigurationError, Settings
 from bot.handler import ChatHandler
 from bot.scheduler import Scheduler
 from memory.ports import Clock
 from memory.system import MemorySystem
+
+if TYPE_CHECKING:
+    from bot.web import Handler, WebServer
 
 _log = structlog.get_logger(__name__)
 
@@ -51,19 +55,29 @@ class ConsoleChannel(ChannelAdapter, Protocol):
         ...
 
 
-async def serve(app: Application, adapters: Sequence[PlatformAdapter]) -> None:
-    """Answer on platforms until a signal comes or one of them stops for good.
+async def serve(app: Application, adapters: Sequence[PlatformAdapter], *, slack_events: Handler | None = None) -> None:
+    """Answer on platforms, and over HTTP, until a signal comes or a platform stops for good.
+
+    Args:
+        app: the application.
+        adapters: the platforms.
+        slack_events: answers Slack's requests where its events come over HTTP.
 
     Raises:
         AdapterStartFailed: a platform refuses us or cannot be reached.
+        ConfigurationError: the web server cannot listen where HOST and PORT say.
     """
     async with AsyncExitStack() as stack:
         stop = await stack.enter_async_context(_stop_signals())
+        server = await _listen(app.settings, adapters, slack_events)
+        stack.push_async_callback(server.close)
         app.handler.attach({adapter.platform: adapter for adapter in adapters})
         await stack.enter_async_context(_background(app))
         for adapter in adapters:
             stack.push_async_callback(adapter.stop)
-        await asyncio.gather(*(adapter.start() for adapter in adapters))
+        await _first(stop.wait(), _start(adapters))
+        if stop.is_set():
+            return
         app.handler.open()
         _log.info("ready", platforms=[adapter.platform for adapter in adapters])
         try:
@@ -71,6 +85,28 @@ async def serve(app: Application, adapters: Sequence[PlatformAdapter]) -> None:
         finally:
             _log.info("stopping")
             await app.handler.drain(_DRAIN_SECONDS)
+
+
+async def _start(adapters: Sequence[PlatformAdapter]) -> None:
+    await asyncio.gather(*(adapter.start() for adapter in adapters))
+
+
+async def _listen(settings: Settings, adapters: Sequence[PlatformAdapter], slack_events: Handler | None) -> WebServer:
+    from bot import web  # aiohttp, which the terminal does without
+
+    def health() -> Mapping[str, Any]:
+        states = {adapter.platform: adapter.state() for adapter in adapters}
+        return {"ok": all(state["connected"] for state in states.values()), "platforms": states}
+
+    pages = web.build_app(health=health, slack_events=slack_events)
+    try:
+        server = await web.serve(pages, settings.host, settings.port)
+    except OSError as error:
+        problem = f"PORT: the web server cannot listen on {settings.host}:{settings.port} ({error.strerror})."
+        remedy = "Choose another port, or 0 for any free one; the address is HOST. Example: PORT=8081"
+        raise ConfigurationError([f"{problem} {remedy}"]) from error
+    _log.info("listening", host=settings.host, port=server.port)
+    return server
 
 
 async def converse(app: Application, console: ConsoleChannel) -> None:
