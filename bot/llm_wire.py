@@ -62,8 +62,7 @@ def request_body(request: ModelRequest, *, model: str) -> dict[str, Any]:
             body["tool_choice"] = {"type": "none"}
     if request.person_hash is not None:
         body["metadata"] = {"user_id": request.person_hash}
-    encodable: dict[str, Any] = _encodable(body)
-    return encodable
+    return _encodable(body)
 
 
 def _wire_system(blocks: Iterable[SystemBlock], *, marks: int) -> list[dict[str, Any]]:
@@ -120,17 +119,12 @@ def _wire_part(part: Part) -> dict[str, Any]:
             return {**result, "is_error": True} if part.is_error else result
 
 
-def _encodable(value: Any) -> Any:
-    """``value`` as plain JSON values, half surrogate pairs replaced: they have no UTF-8 form."""
-    match value:
-        case str():
-            return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-        case Mapping():
-            return {_encodable(name): _encodable(item) for name, item in value.items()}
-        case list() | tuple():
-            return [_encodable(item) for item in value]
-        case _:
-            return value
+def _encodable(body: Mapping[str, Any]) -> dict[str, Any]:
+    """``body`` without what has no JSON or UTF-8 form: half surrogate pairs and infinite numbers are replaced."""
+    text = json.dumps(body, ensure_ascii=False, default=dict)
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    encodable: dict[str, Any] = json.loads(whole, parse_constant=lambda name: None)
+    return encodable
 
 
 class StreamedAnswer:

@@ -26,7 +26,7 @@ from tests.doubles.claude_rules import violation
 
 TEXTS = st.text(st.characters(), max_size=6) | st.sampled_from(["", " ", "\n\t", "\ud800", "tea"])
 IDS = st.uuids().map(lambda uuid: f"toolu_{uuid.hex}")
-VALUES = st.recursive(st.none() | st.booleans() | st.integers() | TEXTS, lambda inner: st.lists(inner, max_size=2))
+VALUES = st.recursive(st.none() | st.integers() | st.floats() | TEXTS, lambda inner: st.lists(inner, max_size=2))
 PARTS = st.one_of(
     st.builds(TextPart, text=TEXTS),
     st.builds(ToolCall, id=IDS, name=st.just("recall"), arguments=st.dictionaries(TEXTS, VALUES, max_size=2)),
@@ -72,7 +72,7 @@ def test_no_blank_text_is_ever_sent_and_the_order_stays(messages):
 def test_any_request_has_a_utf8_form_and_at_most_four_cache_marks(messages, blocks, cached):
     system = tuple(SystemBlock(name="core", text=text, cache_breakpoint=mark) for text, mark in blocks)
     body = request_body(ModelRequest(system=system, messages=messages, cached_messages=cached), model="m")
-    json.dumps(body, ensure_ascii=False).encode()
+    json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
     sent_blocks = [*body.get("system", ()), *(block for turn in body["messages"] for block in turn["content"])]
     assert sum("cache_control" in block for block in sent_blocks) <= MAX_CACHE_MARKS
     assert all(block["text"].strip() for block in body.get("system", ()))
