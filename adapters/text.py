@@ -10,6 +10,7 @@ cuts and the fences that close and reopen a block, the parts joined are the text
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -117,14 +118,20 @@ def _code_block(text: str, opening: re.Match[str], end: int, after: int) -> _Cod
     return _CodeBlock(start=opening.start(), content=content, end=end, after=after, fence=opening[0], language=language)
 
 
+def _block_before(position: int, blocks: list[_CodeBlock]) -> _CodeBlock | None:
+    """The last block that begins before the position; no other can hold it."""
+    index = bisect_left(blocks, position, key=lambda block: block.start)
+    return blocks[index - 1] if index else None
+
+
 def _block_open_at(position: int, blocks: list[_CodeBlock]) -> _CodeBlock | None:
-    return next((block for block in blocks if block.start < position < block.after), None)
+    block = _block_before(position, blocks)
+    return block if block is not None and position < block.after else None
 
 
 def _next_body(text: str, start: int, room: int, blocks: list[_CodeBlock]) -> tuple[str, int]:
     """What goes into the part that begins at ``start``, a closing fence included, and where the next begins."""
-    unclosed = next((block for block in blocks if block.end == block.after), None)
-    closing = unclosed.closing if unclosed else ""
+    closing = blocks[-1].closing if blocks and blocks[-1].end == blocks[-1].after else ""
     if len(text) - start + len(closing) <= room:
         return text[start:] + closing, len(text)
     end, next_start = _cut(text, start, start + room - _CLOSING_ROOM, blocks)
@@ -154,13 +161,16 @@ def _cut(text: str, start: int, last: int, blocks: list[_CodeBlock]) -> tuple[in
 
 def _may_cut(position: int, blocks: list[_CodeBlock]) -> bool:
     """Not within a fence, nor where it would leave the opening fence of a block alone in the earlier part."""
-    return not any(block.start < position <= block.content or block.end < position < block.after for block in blocks)
+    block = _block_before(position, blocks)
+    return block is None or not (position <= block.content or block.end < position < block.after)
 
 
 def _hard_cut(start: int, last: int, blocks: list[_CodeBlock]) -> int:
-    for block in blocks:
-        if start < block.start < last <= block.content:
-            return block.start
-        if start < block.end < last < block.after:
-            return block.end
+    block = _block_before(last, blocks)
+    if block is None:
+        return last
+    if start < block.start and last <= block.content:
+        return block.start
+    if start < block.end < last < block.after:
+        return block.end
     return last
