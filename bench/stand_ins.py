@@ -1,0 +1,57 @@
+"""What stands in for the outside world: a model that answers at once, and a channel that leads nowhere."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import perf_counter
+
+from synthetic_history import text
+
+from bot.chat import Conversation, OutgoingMessage
+from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, Usage
+from memory.ports import OnText
+
+
+class InstantModel:
+    """Answers with a text like those of the history."""
+
+    name = "instant"
+
+    def __init__(self) -> None:
+        self._draw = random.Random(3)
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
+        """An answer, with token counts as a service would give them."""
+        return ModelResponse(
+            parts=(TextPart(text=text(self._draw)),),
+            stop_reason=StopReason.END_TURN,
+            model=self.name,
+            usage=Usage(input_tokens=4_000, output_tokens=60),
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+class Nowhere:
+    """Notes when an answer was handed to it, on ``perf_counter``'s scale."""
+
+    platform = "console"
+
+    def __init__(self) -> None:
+        self.sent_at = 0.0
+
+    async def send(self, message: OutgoingMessage) -> None:
+        """Note the moment."""
+        self.sent_at = perf_counter()
+
+    async def was_delivered(self, message: OutgoingMessage) -> bool:
+        """Nothing is sent twice here."""
+        return False
+
+    @asynccontextmanager
+    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+        """Nobody sees it."""
+        yield
