@@ -1,0 +1,213 @@
+"""``keepsake run`` as a process of its own, on loopback doubles of Discord, Slack and Claude.
+
+Invariant: a process is ended by its own id, whatever a test does; nothing of the tester's environment reaches it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.doubles.claude import Answer, Body, Break, ClaudeDouble, Step, text
+from tests.doubles.discord import DiscordDouble
+from tests.doubles.discord_gateway import TOKEN as DISCORD_TOKEN
+from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, SlackDouble
+
+CHAT_MODEL = "claude-sonnet-5-5"
+API_KEY = "sk-ant-key-of-the-double"
+
+_PATIENCE = 40.0
+
+
+class Keepsake:
+    """One process. Started by ``keepsake_run``.
+
+    Attributes:
+        lines: what it has written to standard error.
+    """
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self.lines: list[str] = []
+        self._process = process
+        self._written = asyncio.Condition()
+        self._reading = asyncio.create_task(self._read())
+
+    @property
+    def stderr(self) -> str:
+        return "\n".join(self.lines)
+
+    def logged(self, event: str) -> list[dict[str, Any]]:
+        """The log lines of an event."""
+        entries = [json.loads(line) for line in self.lines if line.startswith("{")]
+        return [entry for entry in entries if entry["event"] == event]
+
+    async def until_logged(self, event: str, *, times: int = 1) -> dict[str, Any]:
+        """Wait for an event in the log. Raises AssertionError with all of the log if it does not come."""
+
+        def seen() -> bool:
+            return len(self.logged(event)) >= times or self._reading.done()
+
+        try:
+            async with asyncio.timeout(_PATIENCE), self._written:
+                await self._written.wait_for(seen)
+        except TimeoutError:
+            pass
+        assert len(self.logged(event)) >= times, f"no {event!r} in the log:\n{self.stderr}"
+        return self.logged(event)[-1]
+
+    async def ended(self) -> int:
+        """Wait until the process has ended; its exit code."""
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                code = await self._process.wait()
+                await self._reading
+        except TimeoutError:
+            raise AssertionError(f"it does not end:\n{self.stderr}") from None
+        return code
+
+    def terminate(self) -> None:
+        """Send SIGTERM."""
+        self._process.terminate()
+
+    async def kill(self) -> None:
+        """Send SIGKILL, which it cannot notice, and wait until it is gone."""
+        if self._process.returncode is None:
+            self._process.kill()
+        await self.ended()
+
+    async def _read(self) -> None:
+        assert self._process.stderr is not None
+        async for line in self._process.stderr:
+            async with self._written:
+                self.lines.append(line.decode().rstrip("\n"))
+                self._written.notify_all()
+        async with self._written:
+            self._written.notify_all()
+
+
+@asynccontextmanager
+async def keepsake_run(folder: Path, settings: Mapping[str, str]) -> AsyncIterator[Keepsake]:
+    """Start ``keepsake run`` with exactly these settings, and end it at the end of the context.
+
+    Args:
+        folder: where it is started; the database is in ``data`` below it.
+        settings: its environment. The web server takes any free port unless they say otherwise.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "bot", "run"),
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PORT": "0", **settings},
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    keepsake = Keepsake(process)
+    try:
+        yield keepsake
+    finally:
+        await keepsake.kill()
+
+
+@dataclass(kw_only=True)
+class Mind:
+    """What Claude says: ``replies`` by the person's words, an echo of them where there is none, and a word after a
+    tool call.
+
+    Attributes:
+        replies: answers to certain words. One that is no text is the whole step.
+        held: words that get no answer until the double is released.
+    """
+
+    replies: dict[str, str | Step] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
+
+    def __call__(self, body: Body) -> Step:
+        if body["model"] != CHAT_MODEL:
+            return Answer(blocks=(text("Nothing to add."),))
+        words = words_asked(body)
+        if words is None:
+            return Answer(blocks=(text("Noted."),))
+        reply = self.replies.get(words, f"You said: {words}")
+        if not isinstance(reply, str):
+            return reply
+        return Answer(blocks=(text(reply),), breaks=Break.HOLD if words in self.held else None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """The services that a process talks to; they outlive it."""
+
+    discord: DiscordDouble
+    slack: SlackDouble
+    claude: ClaudeDouble
+    mind: Mind
+
+    @property
+    def claude_settings(self) -> dict[str, str]:
+        return {"ANTHROPIC_API_KEY": API_KEY, "ANTHROPIC_BASE_URL": self.claude.url}
+
+    @property
+    def discord_settings(self) -> dict[str, str]:
+        return {
+            "DISCORD_TOKEN": DISCORD_TOKEN,
+            "DISCORD_API_URL": self.discord.api_url,
+            "DISCORD_GATEWAY_URL": self.discord.gateway_url,
+        }
+
+    @property
+    def slack_settings(self) -> dict[str, str]:
+        """Slack over Socket Mode."""
+        return {
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_APP_TOKEN": APP_TOKEN,
+            "SLACK_API_URL": self.slack.api_url,
+        }
+
+    @property
+    def slack_http_settings(self) -> dict[str, str]:
+        return {
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+            "SLACK_API_URL": self.slack.api_url,
+        }
+
+    @property
+    def all_settings(self) -> dict[str, str]:
+        return self.claude_settings | self.discord_settings | self.slack_settings
+
+    def prompts(self, words: str) -> list[Body]:
+        """What Claude was asked in answer to these words of a person."""
+        return [body for body in self.claude.requests if body["model"] == CHAT_MODEL and words_asked(body) == words]
+
+    def prompt(self, words: str) -> str:
+        """The one request in answer to these words, as text."""
+        [body] = self.prompts(words)
+        return json.dumps(body, ensure_ascii=False)
+
+
+@asynccontextmanager
+async def services() -> AsyncIterator[Services]:
+    """All three doubles."""
+    async with DiscordDouble().running() as discord, SlackDouble() as slack, ClaudeDouble(piece=500) as claude:
+        mind = Mind()
+        claude.default = mind
+        yield Services(discord=discord, slack=slack, claude=claude, mind=mind)
+
+
+def words_asked(body: Body) -> str | None:
+    """The person's words in the newest turn, behind the block of memory; None after a tool call."""
+    newest: str | None = body["messages"][-1]["content"][-1].get("text")
+    return newest
+
+
+def log_is_clean(keepsake: Keepsake, *also_secret: str) -> bool:
+    """Whether the output shows no traceback and no token."""
+    secrets = (API_KEY, DISCORD_TOKEN, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, *also_secret)
+    return not any(sign in keepsake.stderr for sign in ("Traceback", *secrets))
