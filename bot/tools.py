@@ -14,7 +14,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.errors import MemorySystemError
 from memory.messages import ToolCall, ToolResult, ToolSpec
+from memory.parameters import Preset
 from memory.person import Exchange, PersonMemory
+from memory.policy.presets import parts_of
 from memory.policy.text import clean
 from memory.prompt.sections import format_hits, format_messages
 
@@ -175,7 +177,7 @@ class Toolbox:
         tools: the tools offered, in their fixed order.
     """
 
-    def __init__(self, tools: Sequence[Tool] = MEMORY_TOOLS) -> None:
+    def __init__(self, tools: Sequence[Tool]) -> None:
         self._tools = {tool.name: tool for tool in tools}
         self.specs = tuple(tool.spec for tool in tools)
 
@@ -201,6 +203,11 @@ class Toolbox:
         except MemorySystemError as error:
             return failed(call, str(error))
         return ToolResult(call_id=call.id, name=call.name, content=content)
+
+
+def toolbox_for(preset: Preset) -> Toolbox:
+    """The tools that a preset offers."""
+    return Toolbox(MEMORY_TOOLS if parts_of(preset).tools else ())
 
 
 def failed(call: ToolCall, reason: str) -> ToolResult:

@@ -7,14 +7,15 @@ so that two processes never fail on upgrading a read to a write; nothing waits f
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import event, make_url
+from sqlalchemy import URL, event, make_url
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
@@ -86,11 +87,30 @@ class Database:
         Returns:
             Whether the log is empty now. It is not while a reader of another process still needs it.
         """
-        async with self._writing, self.engine.connect() as connection:
-            raw = await connection.get_raw_connection()  # no BEGIN: inside a transaction there is no checkpoint
-            driver: Any = raw.driver_connection
+        async with self._outside_transactions() as driver:
             [[busy, *_]] = await driver.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
         return not busy
+
+    async def rebuild(self) -> None:
+        """Write SQLite's file anew, with nothing but the present rows in it (VACUUM). Other writers wait meanwhile.
+
+        Raises:
+            DatabaseUnavailable: there is no room for a second copy, or another process keeps writing.
+        """
+        async with self._outside_transactions() as driver:
+            await driver.execute_fetchall("PRAGMA temp_store = FILE")  # the copy may not fit into memory
+            try:
+                await driver.execute_fetchall("VACUUM")
+            except sqlite3.OperationalError as error:
+                raise unavailable(error) from error
+            finally:
+                await driver.execute_fetchall("PRAGMA temp_store = MEMORY")
+
+    @asynccontextmanager
+    async def _outside_transactions(self) -> AsyncIterator[Any]:
+        # The driver's own connection: SQLAlchemy would begin a transaction first.
+        async with self._writing, self.engine.connect() as connection:
+            yield (await connection.get_raw_connection()).driver_connection
 
     async def close(self) -> None:
         """Close every connection."""
@@ -107,13 +127,11 @@ async def open_database(url: str) -> Database:
         DatabaseUnavailable: it cannot be opened or written.
         DatabaseTooNew: it was written by a newer version.
     """
-    address = make_url(url)
+    address = _parsed(url)
     if address.drivername == "sqlite":
         address = address.set(drivername="sqlite+aiosqlite")
     if address.drivername != "sqlite+aiosqlite":
-        raise DatabaseUnavailable(
-            f"{address.drivername} databases are not supported. Write sqlite:///path/to/file.db."
-        )
+        raise DatabaseUnavailable(f"{address.drivername} databases are not supported. Write sqlite:///path/to/file.db.")
     if address.database:
         try:
             await asyncio.to_thread(Path(address.database).parent.mkdir, parents=True, exist_ok=True)
@@ -138,9 +156,16 @@ async def open_database(url: str) -> Database:
     return database
 
 
-def unavailable(error: DBAPIError) -> DatabaseUnavailable:
+def _parsed(url: str) -> URL:
+    try:
+        return make_url(url)
+    except ArgumentError as error:  # its text may hold a password
+        raise DatabaseUnavailable("DATABASE_URL is no address. Write sqlite:///path/to/file.db.") from error
+
+
+def unavailable(error: DBAPIError | sqlite3.Error) -> DatabaseUnavailable:
     """The plain sentence for a database error."""
-    cause = str(error.orig)
+    cause = error.orig if isinstance(error, DBAPIError) else error
     return DatabaseUnavailable(
         f"The database cannot be used: {cause}. Check that its file and folder exist, can be written and "
         "have room, and that no other program holds it (DATA_DIR, DATABASE_URL)."

@@ -5,7 +5,8 @@
     ├── MemoryRefusal           the model: a memory tool said no; the text tells it what to do instead
     │   ├── CoreMemoryFull
     │   ├── TextNotFound
-    │   └── UnknownBlock
+    │   ├── UnknownBlock
+    │   └── NotKept
     ├── StorageError            the operator: the database cannot be used
     │   ├── DatabaseUnavailable
     │   └── DatabaseTooNew
@@ -45,6 +46,10 @@ class TextNotFound(MemoryRefusal):
 
 class UnknownBlock(MemoryRefusal):
     """There is no core memory block of that name. Nothing was written."""
+
+
+class NotKept(MemoryRefusal):
+    """The person asked that nothing of this conversation be remembered. Nothing was written."""
 
 
 class StorageError(MemorySystemError):

@@ -17,12 +17,21 @@ class Sharing(StrEnum):
     PERSON = "person"
 
 
+class Preset(StrEnum):
+    """Which parts of memory are at work."""
+
+    FULL = "full"
+    PAGING = "paging"
+    ROLLING = "rolling"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryParameters:
     """The numbers of the memory system.
 
     Attributes:
         agent_name: the name the bot answers to.
+        preset: which parts of memory are at work; see ``policy.presets``.
         sharing: ``audience`` keeps what was said in private out of wider audiences; ``person`` does not.
         context_window_tokens: the budget of one request, in tokens, the answer's own room included.
         max_output_tokens: room kept for the answer, in tokens.
@@ -33,7 +42,10 @@ class MemoryParameters:
         core_memory_limit: characters of all core memory blocks together.
         tool_call_cap: tool calls a turn may make.
         window_summary_max_words: length of the digest of what left the window.
+        summary_max_words: length of the rolling summary; a longer one is refused.
+        summary_versions: versions of the rolling summary that are kept.
         session_idle: silence that ends a session.
+        job_attempts: tries of a job before it is set aside for the operator.
         retrieved_share: share of the room left that retrieved text may take.
         retrieved_hits: recall and archival hits shown with a message, at most.
         tool_result_max_tokens: longest tool result shown to the model, in tokens.
@@ -41,6 +53,7 @@ class MemoryParameters:
     """
 
     agent_name: str = "Keepsake"
+    preset: Preset = Preset.FULL
     sharing: Sharing = Sharing.AUDIENCE
     context_window_tokens: int = 32_000
     max_output_tokens: int = 2_048
@@ -51,7 +64,10 @@ class MemoryParameters:
     core_memory_limit: int = 2_000
     tool_call_cap: int = 6
     window_summary_max_words: int = 200
+    summary_max_words: int = 400
+    summary_versions: int = 5
     session_idle: timedelta = timedelta(minutes=30)
+    job_attempts: int = 5
     retrieved_share: float = 1 / 3
     retrieved_hits: int = 5
     tool_result_max_tokens: int = 2_000

@@ -11,15 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memory.database import Database, Transaction
-from memory.ids import IdSource
+from memory.database import Transaction
+from memory.errors import NotKept
 from memory.messages import Message, Role, ToolSpec
-from memory.parameters import MemoryParameters
 from memory.policy.audience import audience_note
-from memory.ports import Clock, TokenCounter
-from memory.processes.indexer import Indexer
-from memory.processes.retriever import Retriever
-from memory.processes.window import Window
+from memory.policy.presets import parts_of
+from memory.ports import TokenCounter
 from memory.prompt.assembler import Gathered, message_tokens
 from memory.records import (
     Change,
@@ -33,44 +30,10 @@ from memory.records import (
     Session,
     StoredMessage,
 )
-from memory.stores.archival import ArchivalStore
-from memory.stores.blocks import BlockStore
-from memory.stores.calibration import CalibrationStore
-from memory.stores.inbox import InboxStore
-from memory.stores.recall import RecallStore
-from memory.stores.search import SearchStore
-from memory.stores.sessions import SessionStore
+from memory.services import Services
 
-# A new session may wait this long for the digest of the one before it.
+# A new session may wait this long for the summary of the one before it.
 _CLOSING_SECONDS = 10.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stores:
-    """Every store of an installation."""
-
-    sessions: SessionStore
-    recall: RecallStore
-    blocks: BlockStore
-    archival: ArchivalStore
-    inbox: InboxStore
-    search: SearchStore
-    calibration: CalibrationStore
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
-    """What every person's memory shares."""
-
-    database: Database
-    stores: Stores
-    retriever: Retriever
-    window: Window
-    indexer: Indexer
-    counter: TokenCounter
-    parameters: MemoryParameters
-    clock: Clock
-    ids: IdSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,21 +112,26 @@ class PersonMemory:
     async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """Everything that the prompt of this exchange is made of."""
         scope = self.place.scope
-        blocks, window = await asyncio.gather(
-            self._stores.blocks.load(scope), self._stores.recall.window(scope, self.place.conversation)
+        parts = parts_of(self._services.parameters.preset)
+        summary, blocks, window = await asyncio.gather(
+            self._stores.summaries.latest(scope),
+            self._stores.blocks.load(scope),
+            self._stores.recall.window(scope, self.place.conversation),
         )
-        hits = await self._services.retriever.retrieve(
-            scope,
-            self.place.reach,
-            exchange.user.text,
-            limit=self._services.parameters.retrieved_hits,
-            exclude=frozenset(message.id for message in window) | {exchange.user.id},
-        )
+        hits: tuple[SearchHit, ...] = ()
+        if parts.retrieval:
+            hits = await self._services.retriever.retrieve(
+                scope,
+                self.place.reach,
+                exchange.user.text,
+                limit=self._services.parameters.retrieved_hits,
+                exclude=frozenset(message.id for message in window) | {exchange.user.id},
+            )
         return Gathered(
             agent_name=self._services.parameters.agent_name,
             audience_note=audience_note(self.place.audience),
-            summary="",
-            blocks=blocks,
+            summary=summary.text if summary is not None and parts.rolling_summary else "",
+            blocks=blocks if parts.core_memory else (),
             window_summary=exchange.session.window_summary,
             history=tuple(message for message in window if message.id < exchange.user.id),
             turn=(exchange.user.message,),
@@ -196,9 +164,7 @@ class PersonMemory:
             [
                 NewMessage(
                     message=message,
-                    author=services.parameters.agent_name
-                    if message.role is Role.ASSISTANT
-                    else exchange.user.author,
+                    author=services.parameters.agent_name if message.role is Role.ASSISTANT else exchange.user.author,
                     sent_at=max(now, exchange.user.sent_at),
                 )
                 for message in messages
@@ -229,11 +195,13 @@ class PersonMemory:
             )
 
     async def keep_small(self, exchange: Exchange, *, fixed_tokens: int) -> None:
-        """After the reply: evict and fold what is too much for the window."""
-        await self._services.window.keep_small(exchange.session, fixed_tokens=fixed_tokens)
+        """After the reply: evict what is too much for the window; a job folds it into the window summary."""
+        if await self._services.window.keep_small(exchange.session, fixed_tokens=fixed_tokens):
+            self._services.jobs.kick()
 
     async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:
-        """Add a line to a core memory block. Raises CoreMemoryFull or UnknownBlock."""
+        """Add a line to a core memory block. Raises CoreMemoryFull, UnknownBlock or NotKept."""
+        _check_kept(exchange)
         async with self._services.database.transaction() as tx:
             await self._stores.blocks.append(
                 self.place.scope,
@@ -245,7 +213,8 @@ class PersonMemory:
             )
 
     async def core_replace(self, exchange: Exchange, *, old: str, new: str) -> None:
-        """Rewrite a piece of core memory. Raises CoreMemoryFull or TextNotFound."""
+        """Rewrite a piece of core memory. Raises CoreMemoryFull, TextNotFound or NotKept."""
+        _check_kept(exchange)
         async with self._services.database.transaction() as tx:
             await self._stores.blocks.replace(
                 self.place.scope,
@@ -258,7 +227,8 @@ class PersonMemory:
             )
 
     async def archival_insert(self, exchange: Exchange, content: str) -> Passage:
-        """Keep a fact or document in archival memory."""
+        """Keep a fact or document in archival memory. Raises NotKept."""
+        _check_kept(exchange)
         async with self._services.database.transaction() as tx:
             passage = await self._stores.archival.insert(
                 self.place.scope, tx, content=content, source_message=exchange.user.id
@@ -269,9 +239,7 @@ class PersonMemory:
     async def archival_search(self, query: str, *, limit: int) -> list[SearchHit]:
         """Look up archival memory."""
         vector = await self._services.retriever.embedded(query)
-        return await self._stores.archival.search(
-            self.place.scope, self.place.reach, query, limit=limit, vector=vector
-        )
+        return await self._stores.archival.search(self.place.scope, self.place.reach, query, limit=limit, vector=vector)
 
     async def recall_search(self, query: str, *, limit: int, evicted_only: bool) -> list[SearchHit]:
         """Search past messages: those that left the window, or all."""
@@ -296,20 +264,28 @@ class PersonMemory:
         if session is not None and at - session.last_activity_at < self._services.parameters.session_idle:
             return session
         if session is not None:
-            await self._services.window.end_session(session, at=at, wait=_CLOSING_SECONDS)
+            await self._services.window.end_session(session, at=at)
+            await self._services.jobs.settle_scope(scope, timeout=_CLOSING_SECONDS)
         before = await sessions.latest(scope, self.place.conversation)
+        kept = (await self._stores.consent.load(scope)).paused_at is None
         async with self._services.database.transaction() as tx:
-            return await self._start(tx, at, before)
+            return await self._start(tx, at, before, kept=kept)
 
-    async def _start(self, tx: Transaction, at: datetime, before: Session | None) -> Session:
+    async def _start(self, tx: Transaction, at: datetime, before: Session | None, *, kept: bool) -> Session:
         return await self._stores.sessions.start(
             self.place.scope,
             tx,
             conversation=self.place.conversation,
             community=self.place.community,
             at=at,
-            window_summary=before.window_summary if before else "",
+            window_summary=before.window_summary if before and before.kept else "",
+            kept=kept,
         )
+
+
+def _check_kept(exchange: Exchange) -> None:
+    if not exchange.session.kept:
+        raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
 
 
 def _count_all(messages: Sequence[NewMessage], counter: TokenCounter) -> list[NewMessage]:

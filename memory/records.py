@@ -15,7 +15,7 @@ from typing import Any
 from memory.errors import InvalidInput
 from memory.messages import Message
 
-_PERSON = re.compile(r"(discord:\d+|slack:[A-Za-z0-9]+:[A-Za-z0-9]+|console:[^\s:/\\]{1,64})\Z")
+_PERSON = re.compile(r"(discord:\d+|slack:[A-Za-z0-9]+:[A-Za-z0-9]+|console:[^\s:/\\\ud800-\udfff]{1,64})\Z")
 _AUDIENCE = re.compile(r"(dm|person|(guild|team|channel):[A-Za-z0-9._-]{1,64})\Z")
 
 
@@ -173,6 +173,9 @@ class Session:
     Attributes:
         community: the server or team a private channel belongs to (``guild:<id>``, ``team:<id>``), or None.
         window_summary: digest of what left the window; empty at first.
+        kept: False where the person asked that nothing of it be remembered: its messages are gone once they
+            leave the window, and nothing is learned from them.
+        summary_version: the version of the rolling summary that covers it; None while none does.
     """
 
     id: int
@@ -183,6 +186,8 @@ class Session:
     last_activity_at: datetime
     ended_at: datetime | None = None
     window_summary: str = ""
+    kept: bool = True
+    summary_version: int | None = None
 
 
 PERSONA = "persona"
@@ -228,6 +233,79 @@ class BlockVersion:
     value: str
     changed_at: datetime
     change: Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryVersion:
+    """One version of a scope's rolling summary; the newest one is the summary.
+
+    Attributes:
+        version: 1 for the first.
+        words: its length.
+        first_message, last_message: the ids of the messages it was made from, both included; None for a rollback.
+    """
+
+    version: int
+    text: str
+    words: int
+    changed_at: datetime
+    change: Change
+    first_message: int | None = None
+    last_message: int | None = None
+
+
+class JobState(StrEnum):
+    """How far a job has come: pending -> done, or pending -> dead after its last attempt."""
+
+    PENDING = "pending"
+    DONE = "done"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A piece of work that survives the process.
+
+    Attributes:
+        id: rises in the order of creation; jobs of a scope run in this order.
+        key: names the work, for example ``close_session:42``; a scope never has two jobs of one key.
+        kind: which handler does it.
+        payload: what the handler needs, as JSON values.
+        attempts: how often it was tried.
+        due_at: not tried before.
+        claimed_until: until when a process has it to itself; None where none has.
+        last_error: why it failed the last time.
+    """
+
+    id: int
+    scope: Scope
+    key: str
+    kind: str
+    payload: Mapping[str, Any]
+    state: JobState
+    attempts: int
+    due_at: datetime
+    created_at: datetime
+    claimed_until: datetime | None = None
+    last_error: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditEntry:
+    """A look at or change of a person's memory by somebody else.
+
+    Attributes:
+        actor: who did it, as a person or ``operator`` for the command line.
+        action: the command, for example ``memory rollback``.
+        detail: what it was about, without any text of the memory.
+    """
+
+    id: int
+    scope: Scope
+    at: datetime
+    actor: str
+    action: str
+    detail: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    true,
 )
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -75,6 +76,8 @@ sessions = _personal(
     Column("last_activity_at", UtcDateTime, nullable=False),
     Column("ended_at", UtcDateTime),
     Column("window_summary", Text, nullable=False, default=""),
+    Column("kept", Boolean, nullable=False, default=True, server_default=true()),
+    Column("summary_version", Integer),  # the version of the rolling summary that covers it
 )
 Index("sessions_open", sessions.c.person, sessions.c.audience, sessions.c.conversation, sessions.c.ended_at)
 Index("sessions_idle", sessions.c.ended_at, sessions.c.last_activity_at)
@@ -187,6 +190,58 @@ inbox = _personal(
     UniqueConstraint("person", "conversation", "platform_id", name="inbox_once"),
 )
 Index("inbox_pending", inbox.c.state, inbox.c.id)
+
+summary_versions = _personal(
+    "summary_versions",
+    Column("version", Integer, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("words", Integer, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("actor", String(200), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("session_id", BigInteger),
+    Column("job", String(200)),
+    Column("first_message", BigInteger),
+    Column("last_message", BigInteger),
+)
+
+jobs = _personal(
+    "jobs",
+    Column("key", String(200), primary_key=True),
+    Column("id", BigInteger, nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("payload", JSON, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("attempts", Integer, nullable=False, default=0),
+    Column("due_at", UtcDateTime, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("claimed_until", UtcDateTime),
+    Column("last_error", Text),
+)
+Index("jobs_due", jobs.c.state, jobs.c.due_at)
+
+audit_log = _personal(
+    "audit_log",
+    Column("id", BigInteger, primary_key=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("actor", String(128), nullable=False),
+    Column("action", String(64), nullable=False),
+    Column("detail", Text, nullable=False, default=""),
+)
+
+consent = _personal(
+    "consent",
+    Column("greeted_at", UtcDateTime),
+    Column("paused_at", UtcDateTime),
+)
+
+silenced_channels = Table(
+    "silenced_channels",
+    metadata,
+    Column("conversation", String(200), primary_key=True),
+    Column("community", String(80), nullable=False),
+    Column("silenced_at", UtcDateTime, nullable=False),
+)
 
 token_calibration = Table(
     "token_calibration",

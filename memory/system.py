@@ -11,27 +11,34 @@ from typing import Any
 
 import structlog
 
-from memory.database import open_database
+from memory.database import Transaction, open_database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.parameters import MemoryParameters
-from memory.person import PersonMemory, Place, Services, Stores
+from memory.person import PersonMemory, Place
 from memory.policy.audience import reach_of, reach_of_person, scope_of
 from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
 from memory.processes.indexer import Indexer
+from memory.processes.job_runner import JobRunner
 from memory.processes.retriever import Retriever
-from memory.processes.window import Window
+from memory.processes.summarizer import CLOSE_SESSION, Summarizer
+from memory.processes.window import FOLD, Window
 from memory.records import InboxItem, InboxState, Reach, SearchHit
+from memory.services import Services, Stores
 from memory.stores.archival import ArchivalStore
+from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
+from memory.stores.consent import ConsentStore
 from memory.stores.inbox import InboxStore
+from memory.stores.jobs import JobStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
+from memory.stores.summaries import SummaryStore
 
 _log = structlog.get_logger(__name__)
 
@@ -99,11 +106,13 @@ class MemorySystem:
         rows = []
         for scope in await self.privacy.scopes_of(person):
             session = next(iter(await self.stores.sessions.recent(scope, 1)), None)
+            summary = await self.stores.summaries.latest(scope)
             stats = await self.stores.archival.stats(scope)
             rows.append(
                 {
                     "audience": scope.audience,
                     "core_memory": {block.label: block.value for block in await self.stores.blocks.load(scope)},
+                    "summary": summary.text if summary else "",
                     "window_summary": session.window_summary if session else "",
                     "last_activity": session.last_activity_at.isoformat() if session else None,
                     "messages": await self.stores.recall.count(scope),
@@ -117,17 +126,25 @@ class MemorySystem:
         now = self._services.clock.now()
         idle = await self.stores.sessions.idle(now - self.parameters.session_idle, _SWEPT_AT_ONCE)
         ended = [await self._services.window.end_session(session, at=now) for session in idle]
+        self._services.jobs.kick()  # also for jobs whose next try is due by now
         return sum(ended)
 
     async def mark(self, item: InboxItem, state: InboxState, *, reply: str | None = None) -> None:
         """Note how far an accepted message has come."""
-        async with self._services.database.transaction() as tx:
+        async with self.transaction() as tx:
             if reply is not None:
                 await self.stores.inbox.answer(item.scope, tx, item=item, reply=reply)
             await self.stores.inbox.mark(item.scope, tx, item=item, state=state)
 
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        """A write transaction over any of the stores: committed at the end, rolled back on any error."""
+        async with self._services.database.transaction() as tx:
+            yield tx
+
     async def settle(self) -> None:
-        """Wait until everything stored is embedded."""
+        """Wait until every job that is due is done, and everything stored is embedded."""
+        await self._services.jobs.settle()
         self._services.indexer.kick()
         await self._services.indexer.settle()
 
@@ -165,27 +182,43 @@ async def open_memory(
     ids = IdSource(SystemClock())  # ids must be unique even where ``clock`` replays the past
     text_index = SqliteTextIndex()
     search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
+    jobs = JobStore(database, ids)
     stores = Stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
         blocks=BlockStore(database, counter, limit=parameters.core_memory_limit),
         archival=ArchivalStore(database, search, ids, clock),
         inbox=InboxStore(database, ids),
+        summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
+        jobs=jobs,
+        audit=AuditStore(database, ids, clock),
+        consent=ConsentStore(database),
         search=search,
         calibration=CalibrationStore(database),
     )
+    shared: dict[str, Any] = {
+        "database": database,
+        "jobs": jobs,
+        "recall": stores.recall,
+        "sessions": stores.sessions,
+        "model": memory_model,
+        "counter": counter,
+        "parameters": parameters,
+        "clock": clock,
+    }
+    window = Window(**shared)
+    summarizer = Summarizer(**shared, summaries=stores.summaries)
     services = Services(
         database=database,
         stores=stores,
         retriever=Retriever(stores.recall, stores.archival, search),
-        window=Window(
+        window=window,
+        jobs=JobRunner(
             database=database,
-            recall=stores.recall,
-            sessions=stores.sessions,
-            model=memory_model,
-            counter=counter,
-            parameters=parameters,
+            jobs=jobs,
+            handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session},
             clock=clock,
+            attempts=parameters.job_attempts,
         ),
         indexer=Indexer(search),
         counter=counter,
@@ -193,9 +226,9 @@ async def open_memory(
         clock=clock,
         ids=ids,
     )
-    owned = (stores.sessions, stores.recall, stores.blocks, stores.archival, stores.inbox, search)
     try:
-        yield MemorySystem(services, Privacy(database, owned, text_index, clock))
+        yield MemorySystem(services, Privacy(database, stores.personal, text_index, clock))
     finally:
+        await services.jobs.close()
         await services.indexer.close()
         await database.close()

@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
-from bot.tools import Toolbox
+from bot.tools import toolbox_for
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import ChatModel, TokenCounter
@@ -103,7 +103,11 @@ async def running(
         clock=clock,
     ) as system:
         agent = Agent(
-            model=chat_model or model, toolbox=Toolbox(), counter=counter, parameters=parameters, secret=b"test"
+            model=chat_model or model,
+            toolbox=toolbox_for(parameters.preset),
+            counter=counter,
+            parameters=parameters,
+            secret=b"test",
         )
         handler = ChatHandler(system=system, agent=agent, clock=clock)
         handler.attach({channel.platform: channel})

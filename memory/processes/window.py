@@ -1,36 +1,43 @@
 """Keeps the window small: evicts the oldest exchanges and folds them into the window summary.
 
 Invariant: eviction and folding are two steps, each one transaction. A message evicted but not yet folded says so
-in its row, so a crash or a failing model between the two only delays the fold. No transaction spans a model call.
+in its row, and a durable job folds it, so a crash or a failing model between the two only delays the fold. No
+transaction spans a model call. A session that is not to be kept leaves nothing behind when its messages leave the
+window.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
 
-from memory.database import Database
-from memory.errors import ModelError
+from memory.database import Database, Transaction
 from memory.parameters import MemoryParameters
+from memory.policy.presets import parts_of
 from memory.policy.summaries import in_pieces, within_words
 from memory.policy.trimming import plan_eviction
 from memory.ports import ChatModel, Clock, TokenCounter
+from memory.processes.summarizer import CLOSE_SESSION
 from memory.prompt.memory_work import window_summary_request
-from memory.records import EvictionReason, Scope, Session, StoredMessage
+from memory.records import EvictionReason, Job, Session, StoredMessage
+from memory.stores.jobs import JobStore
 from memory.stores.recall import RecallStore
 from memory.stores.sessions import SessionStore
 
 _log = structlog.get_logger(__name__)
 
 
+FOLD = "fold"
+
+
 class Window:
-    """The window of one installation's conversations.
+    """The windows of an installation's conversations.
 
     Args:
-        database: for transactions over both stores.
+        database: for transactions over all stores.
+        jobs: folding and closing are durable jobs.
         recall: holds the messages.
         sessions: hold the window summary.
         model: the memory model, which writes the summary.
@@ -40,6 +47,7 @@ class Window:
         self,
         *,
         database: Database,
+        jobs: JobStore,
         recall: RecallStore,
         sessions: SessionStore,
         model: ChatModel,
@@ -48,6 +56,7 @@ class Window:
         clock: Clock,
     ) -> None:
         self._database = database
+        self._jobs = jobs
         self._recall = recall
         self._sessions = sessions
         self._model = model
@@ -56,65 +65,68 @@ class Window:
         self._clock = clock
 
     async def keep_small(self, session: Session, *, fixed_tokens: int) -> bool:
-        """Evict what is too much for the window after a turn, then fold what is unfolded.
+        """Evict what is too much for the window after a turn.
 
         Args:
             session: the open session.
             fixed_tokens: calibrated tokens of everything in the prompt that is no message.
 
         Returns:
-            Whether anything was evicted.
+            Whether anything was evicted, and so a job added.
         """
-        scope = session.scope
-        window = await self._recall.window(scope, session.conversation)
+        window = await self._recall.window(session.scope, session.conversation)
         leaving, reason = plan_eviction(
             window,
             fixed_tokens=fixed_tokens,
             calibrated=self._counter.calibrated,
             parameters=self._parameters,
         )
-        if leaving:
-            await self._evict(scope, leaving, reason)
-        await self.fold(session)
-        return bool(leaving)
+        if not leaving:
+            return False
+        async with self._database.transaction() as tx:
+            await self._evict(session, tx, leaving, reason)
+            if session.kept:
+                await self._add_job(session, tx, FOLD, subject=max(leaving))
+        return True
 
-    async def end_session(self, session: Session, *, at: datetime, wait: float | None = None) -> bool:
-        """End a session: its window goes to recall and into the window summary.
+    async def end_session(self, session: Session, *, at: datetime) -> bool:
+        """End a session: its window goes to recall, and a job sums it up.
 
         Args:
             session: the session; another process may end it at the same moment.
             at: when it ended.
-            wait: longest wait for the summary, in seconds; what is not folded by then is folded later.
 
         Returns:
             True if it was this call that ended it.
         """
+        window = await self._recall.window(session.scope, session.conversation)
         async with self._database.transaction() as tx:
             if not await self._sessions.claim_end(session.scope, tx, session_id=session.id, at=at):
                 return False
-        window = await self._recall.window(session.scope, session.conversation)
-        if window:
-            await self._evict(session.scope, [message.id for message in window], EvictionReason.SESSION_END)
-        try:
-            async with asyncio.timeout(wait):
-                await self.fold(session)
-        except TimeoutError:
-            _log.warning("fold_postponed", session_id=session.id, reason="no answer in time")
+            await self._evict(session, tx, [message.id for message in window], EvictionReason.SESSION_END)
+            if session.kept:
+                kind = CLOSE_SESSION if parts_of(self._parameters.preset).rolling_summary else FOLD
+                await self._add_job(session, tx, kind, subject=session.id)
         _log.info("session_ended", session_id=session.id, messages=len(window))
         return True
 
-    async def fold(self, session: Session) -> None:
-        """Fold evicted messages into the window summary. A failing model leaves them for the next time."""
-        scope = session.scope
-        unfolded = await self._recall.unfolded(scope, session.conversation)
-        if not unfolded:
+    async def fold(self, job: Job) -> None:
+        """Fold what left the window of a session into its window summary.
+
+        Raises:
+            ModelError: the model could not be asked; the job is tried again.
+        """
+        scope = job.scope
+        session = await self._sessions.get(scope, int(job.payload["session"]))
+        unfolded = await self._recall.unfolded(scope, session.conversation) if session else ()
+        if session is None or not unfolded:
+            async with self._database.transaction() as tx:
+                await self._jobs.done(scope, tx, job=job)
             return
-        try:
-            summary = await self._summarised(session.window_summary, unfolded)
-        except ModelError as error:
-            _log.warning("fold_postponed", session_id=session.id, messages=len(unfolded), reason=str(error))
-            return
+        summary = await self._summarised(session.window_summary, unfolded)
         async with self._database.transaction() as tx:
+            if not await self._jobs.done(scope, tx, job=job):
+                return
             await self._sessions.set_window_summary(scope, tx, session_id=session.id, text=summary)
             await self._recall.mark_folded(scope, tx, message_ids=[message.id for message in unfolded])
         _log.info(
@@ -127,9 +139,18 @@ class Window:
             tokens_after=self._counter.count(summary),
         )
 
-    async def _evict(self, scope: Scope, message_ids: Sequence[int], reason: EvictionReason) -> None:
-        async with self._database.transaction() as tx:
-            await self._recall.evict(scope, tx, message_ids=message_ids, reason=reason, at=self._clock.now())
+    async def _add_job(self, session: Session, tx: Transaction, kind: str, *, subject: int) -> None:
+        await self._jobs.add(
+            session.scope, tx, kind=kind, subject=subject, payload={"session": session.id}, at=self._clock.now()
+        )
+
+    async def _evict(
+        self, session: Session, tx: Transaction, message_ids: Sequence[int], reason: EvictionReason
+    ) -> None:
+        if session.kept:
+            await self._recall.evict(session.scope, tx, message_ids=message_ids, reason=reason, at=self._clock.now())
+        else:
+            await self._recall.remove(session.scope, tx, message_ids=message_ids)
 
     async def _summarised(self, summary: str, evicted: Sequence[StoredMessage]) -> str:
         most = self._parameters.window_summary_max_words

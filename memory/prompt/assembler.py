@@ -31,7 +31,7 @@ class Gathered:
         agent_name: the name the agent answers to.
         audience_note: one sentence on who hears the conversation.
         summary: rolling summary of earlier sessions; may be empty.
-        blocks: core memory.
+        blocks: core memory; none where it is switched off.
         window_summary: digest of what left the window; may be empty.
         history: the messages in the window, oldest first, without those of this turn.
         turn: the newest user message, then this turn's own tool calls and results so far.
@@ -85,10 +85,11 @@ class _Section:
 
 _STABLE = (
     _Section(name="summary", render=lambda g, _: sections.conversation_summary(g.summary)),
+    _Section(name="instructions", render=lambda g, _: sections.instructions(g.agent_name, g.audience_note, g.tools)),
     _Section(
-        name="instructions", render=lambda g, _: sections.instructions(g.agent_name, g.audience_note, g.tools)
+        name="core",
+        render=lambda g, p: sections.core_memory(g.blocks, g.agent_name, p.core_memory_limit) if g.blocks else "",
     ),
-    _Section(name="core", render=lambda g, p: sections.core_memory(g.blocks, g.agent_name, p.core_memory_limit)),
 )
 _CHANGING = (_Section(name="window_summary", render=lambda g, _: sections.window_summary(g.window_summary)),)
 

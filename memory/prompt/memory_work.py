@@ -31,19 +31,49 @@ def window_summary_request(
         max_output_tokens: length of the answer, at most, in tokens.
         max_message_chars: a longer message is cut in the middle.
     """
-    lines = (
-        f"[{stored.sent_at:%Y-%m-%d %H:%M}] {speaker(stored.author)}: "
-        f"{indented(cut_middle(stored.text.strip(), max_message_chars))}"
-        for stored in evicted
-        if stored.text.strip()
-    )
     material = (
         block("previous_summary", previous.strip()),
-        block("evicted_messages", "\n".join(lines)),
-        f"<max_words>{max_words}</max_words>",
+        block("evicted_messages", _log(evicted, max_message_chars)),
     )
+    return _request("summarize_window", material, max_words, max_output_tokens)
+
+
+def session_summary_request(
+    previous: str,
+    log: Sequence[StoredMessage],
+    max_words: int,
+    max_output_tokens: int = 2_048,
+    *,
+    max_message_chars: int = 8_000,
+) -> ModelRequest:
+    """Asks for the rolling summary, taking in what was said in the sessions that ended.
+
+    Args:
+        previous: the summary so far; empty for a new person.
+        log: what was said, oldest first; tool calls and results are left out.
+        max_words: length of the new summary, at most.
+        max_output_tokens: length of the answer, at most, in tokens.
+        max_message_chars: a longer message is cut in the middle.
+    """
+    material = (
+        block("previous_summary", previous.strip()),
+        block("session_log", _log(log, max_message_chars)),
+    )
+    return _request("summarize_session", material, max_words, max_output_tokens)
+
+
+def _request(task: str, material: Sequence[str], max_words: int, max_output_tokens: int) -> ModelRequest:
     return ModelRequest(
-        system=(SystemBlock(name="summarize_window", text=template("summarize_window").strip()),),
-        messages=(user_message("\n".join(material)),),
+        system=(SystemBlock(name=task, text=template(task).strip()),),
+        messages=(user_message("\n".join((*material, f"<max_words>{max_words}</max_words>"))),),
         max_output_tokens=max_output_tokens,
+    )
+
+
+def _log(messages: Sequence[StoredMessage], max_chars: int) -> str:
+    return "\n".join(
+        f"[{stored.sent_at:%Y-%m-%d %H:%M}] {speaker(stored.author)}: "
+        f"{indented(cut_middle(stored.text.strip(), max_chars))}"
+        for stored in messages
+        if stored.text.strip()
     )

@@ -100,9 +100,7 @@ class BlockStore:
         if old in made and old not in block.value.replace(made, ""):
             return block
         if (times := block.value.count(old)) > 1:
-            raise MemoryRefusal(
-                f"That text stands {times} times in the {block.label} block. Give more of its line."
-            )
+            raise MemoryRefusal(f"That text stands {times} times in the {block.label} block. Give more of its line.")
         return await self._write(
             scope, tx, blocks=blocks, block=block, value=block.value.replace(old, new), change=change, at=at
         )
@@ -145,9 +143,7 @@ class BlockStore:
         query = _versions(scope, label).where(block_versions.c.version == version)
         wanted = (await tx.connection.execute(query)).first()
         if wanted is None and version != 0:
-            raise TextNotFound(
-                f"The {label} block has no version {version}. Its versions are 0 to {block.version}."
-            )
+            raise TextNotFound(f"The {label} block has no version {version}. Its versions are 0 to {block.version}.")
         return await self._write(
             scope, tx, blocks=blocks, block=block, value=wanted.value if wanted else "", change=change, at=at
         )

@@ -20,9 +20,7 @@ class CalibrationStore:
 
     async def load(self, model: str) -> tuple[float, int] | None:
         """The ratio of counted to estimated tokens and the number of observations, or None."""
-        query = select(token_calibration.c.ratio, token_calibration.c.samples).where(
-            token_calibration.c.model == model
-        )
+        query = select(token_calibration.c.ratio, token_calibration.c.samples).where(token_calibration.c.model == model)
         async with self._database.read() as connection:
             row = (await connection.execute(query)).first()
         return None if row is None else (row.ratio, row.samples)

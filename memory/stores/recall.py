@@ -78,7 +78,8 @@ class RecallStore:
         Args:
             scope: whose log.
             tx: the open transaction.
-            session: the session, and by it the conversation, that they belong to.
+            session: the session, and by it the conversation, that they belong to. In one that is not to be kept
+                nothing becomes searchable.
             messages: what was said. Text must be free of lone surrogates (``policy.text.clean``).
             exchange_id: the exchange they continue; None where the first of them begins one.
             evicted: why they never enter the window; None where they do.
@@ -106,8 +107,9 @@ class RecallStore:
             )
         if stored:
             await tx.connection.execute(insert(table), [_row(message) for message in stored])
-            items = [(message.id, piece) for message in stored for piece in _searchable(message)]
-            await self._search.put(scope, tx, source=Source.RECALL, items=items)
+            if session.kept:
+                items = [(message.id, piece) for message in stored for piece in _searchable(message)]
+                await self._search.put(scope, tx, source=Source.RECALL, items=items)
         return stored
 
     async def window(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:
@@ -130,9 +132,7 @@ class RecallStore:
         in_window = in_scope(table, scope) & table.c.conversation.in_(conversations) & table.c.evicted_at.is_(None)
         rows = await tx.connection.execute(select(table.c.id, table.c.tokens).where(in_window))
         tokens = {row.id: row.tokens for row in rows}
-        await tx.connection.execute(
-            update(table).where(leaving).values(evicted_at=at, eviction_reason=reason.value)
-        )
+        await tx.connection.execute(update(table).where(leaving).values(evicted_at=at, eviction_reason=reason.value))
         staying = [count for message_id, count in tokens.items() if message_id not in message_ids]
         evicted = len(tokens) - len(staying)
         if evicted:
@@ -154,6 +154,19 @@ class RecallStore:
             table.c.folded.is_(False),
             table.c.evicted_at.is_not(None),
             table.c.eviction_reason.in_([reason.value for reason in _FOLDED_REASONS]),
+        )
+        return tuple(await self._found(query))
+
+    async def log(self, scope: Scope, session_ids: Collection[int]) -> tuple[StoredMessage, ...]:
+        """Everything said in these sessions, oldest first, but for what the model refused to answer."""
+        query = (
+            select(table)
+            .where(
+                in_scope(table, scope),
+                table.c.session_id.in_(session_ids),
+                table.c.eviction_reason.is_distinct_from(EvictionReason.REFUSED.value),
+            )
+            .order_by(table.c.id)
         )
         return tuple(await self._found(query))
 
@@ -186,9 +199,7 @@ class RecallStore:
             floor: leave out what is not relevant enough to be shown unasked.
         """
         for wanted in (limit + len(exclude), _MANY):
-            entries = await self._search.search(
-                reach, source=Source.RECALL, query=query, limit=wanted, vector=vector
-            )
+            entries = await self._search.search(reach, source=Source.RECALL, query=query, limit=wanted, vector=vector)
             usable = {
                 message.id: message
                 for message in await self.get(reach, {entry.record_id for entry in entries})

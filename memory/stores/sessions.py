@@ -6,6 +6,7 @@ try.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
@@ -36,6 +37,10 @@ class SessionStore:
         """The conversation's open session, or None."""
         return await self._first(_open(scope, conversation))
 
+    async def get(self, scope: Scope, session_id: int) -> Session | None:
+        """One session, or None."""
+        return await self._first(select(sessions).where(in_scope(sessions, scope), sessions.c.id == session_id))
+
     async def latest(self, scope: Scope, conversation: str) -> Session | None:
         """The conversation's newest session, open or ended, or None."""
         mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation)
@@ -50,6 +55,7 @@ class SessionStore:
         community: str | None,
         at: datetime,
         window_summary: str = "",
+        kept: bool = True,
     ) -> Session:
         """Open a session. Where another process was faster, the session it opened is returned unchanged.
 
@@ -60,6 +66,7 @@ class SessionStore:
             community: the server or team that a private channel belongs to, or None.
             at: when its first message came.
             window_summary: what to carry over from the session before it.
+            kept: False to remember nothing of it.
         """
         already = (await tx.connection.execute(_open(scope, conversation))).first()
         if already is not None:
@@ -72,6 +79,7 @@ class SessionStore:
             started_at=as_stored(at),
             last_activity_at=as_stored(at),
             window_summary=window_summary,
+            kept=kept,
         )
         await tx.connection.execute(
             insert(sessions).values(
@@ -83,6 +91,7 @@ class SessionStore:
                 started_at=at,
                 last_activity_at=at,
                 window_summary=window_summary,
+                kept=kept,
             )
         )
         return session
@@ -105,10 +114,10 @@ class SessionStore:
         return ended.rowcount == 1
 
     async def idle(self, before: datetime, limit: int) -> list[Session]:
-        """Open sessions of everybody without activity since ``before``, the longest idle first, for the sweep."""
+        """Open sessions of everybody without activity after ``before``, the longest idle first, for the sweep."""
         query = (
             select(sessions)
-            .where(sessions.c.ended_at.is_(None), sessions.c.last_activity_at < before)
+            .where(sessions.c.ended_at.is_(None), sessions.c.last_activity_at <= before)
             .order_by(sessions.c.last_activity_at, sessions.c.id)
             .limit(limit)
         )
@@ -117,9 +126,28 @@ class SessionStore:
     async def set_window_summary(self, scope: Scope, tx: Transaction, *, session_id: int, text: str) -> None:
         """Replace the digest of what left the window."""
         await tx.connection.execute(
+            update(sessions).where(in_scope(sessions, scope), sessions.c.id == session_id).values(window_summary=text)
+        )
+
+    async def unsummarised(self, scope: Scope) -> list[Session]:
+        """The ended sessions that no rolling summary covers yet, oldest first; none of those not to be kept."""
+        return await self._found(
+            select(sessions)
+            .where(
+                in_scope(sessions, scope),
+                sessions.c.ended_at.is_not(None),
+                sessions.c.summary_version.is_(None),
+                sessions.c.kept,
+            )
+            .order_by(sessions.c.id)
+        )
+
+    async def summarised(self, scope: Scope, tx: Transaction, *, session_ids: Collection[int], version: int) -> None:
+        """Note which version of the rolling summary covers these sessions; what the window had lost is in it now."""
+        await tx.connection.execute(
             update(sessions)
-            .where(in_scope(sessions, scope), sessions.c.id == session_id)
-            .values(window_summary=text)
+            .where(in_scope(sessions, scope), sessions.c.id.in_(session_ids))
+            .values(summary_version=version, window_summary="")
         )
 
     async def recent(self, scope: Scope, limit: int) -> list[Session]:
@@ -172,4 +200,6 @@ def _session(row: Row[Any]) -> Session:
         last_activity_at=row.last_activity_at,
         ended_at=row.ended_at,
         window_summary=row.window_summary,
+        kept=row.kept,
+        summary_version=row.summary_version,
     )

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from memory.errors import ModelOverloaded
 from memory.parameters import MemoryParameters
 from memory.records import EvictionReason
 from tests.fakes import ScriptedModel, WordTokenCounter
@@ -42,13 +43,13 @@ async def test_the_oldest_messages_move_to_recall_verbatim_when_the_threshold_is
         assert hits[0].text == "I drink tea LOUD"
 
 
-async def test_a_failing_digest_is_made_up_for_at_the_next_turn(tmp_path: Path) -> None:
-    from memory.errors import ModelOverloaded
-
+async def test_a_failing_digest_is_made_up_for_later(tmp_path: Path) -> None:
     digest = ScriptedModel(ModelOverloaded("busy"), default="All of it.")
     async with running(tmp_path, memory_model=digest, counter=LoudCounter(), parameters=PARAMETERS) as world:
-        for text in ("First LOUD", "Second LOUD", "Third."):
+        for text in ("First LOUD", "Second LOUD"):
             await world.say(text)
+        world.clock.advance(seconds=5)
+        await world.say("Third.")
         session = await world.system.stores.sessions.open(world.memory().place.scope, dm("ann").key)
         assert session is not None
         assert session.window_summary == "All of it."

@@ -96,7 +96,7 @@ async def test_the_sweep_sees_everybodys_idle_sessions_longest_idle_first(
     older = await start(sessions, database, ann, "console:1", at=START - timedelta(hours=3))
     ended = await start(sessions, database, ann, "console:3", at=START - timedelta(hours=4))
     await claim(sessions, database, ended)
-    await start(sessions, database, ann, "console:4", at=START)
+    await start(sessions, database, ann, "console:4", at=START + timedelta(milliseconds=1))
     assert await sessions.idle(START, 10) == [older, old]
     assert await sessions.idle(START, 1) == [older]
 

@@ -1,0 +1,222 @@
+"""The command table that every platform shares: names, help, arguments, who may, and the seam for rendering it.
+
+Invariant: a handler never runs before its permission is checked here, whatever a platform checked before; replies
+are for the caller alone; every look or change by an admin stands in the person's audit log.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+import structlog
+
+from bot import replies
+from bot.chat import Conversation
+from memory.errors import InvalidInput, MemorySystemError
+from memory.parameters import MemoryParameters
+from memory.ports import Clock
+from memory.system import MemorySystem
+
+_log = structlog.get_logger(__name__)
+
+
+class Group(StrEnum):
+    """The two top-level commands. Permissions hang on them where a platform has permissions of its own."""
+
+    MYDATA = "mydata"
+    MEMORY = "memory"
+
+
+class Kind(StrEnum):
+    """What an argument is, so that a platform can offer the right way to fill it in."""
+
+    TEXT = "text"
+    NUMBER = "number"
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who called a command.
+
+    Attributes:
+        person: ``discord:<id>``, ``slack:<team>:<id>`` or ``console:<name>``.
+        name: the name others see.
+        admin_of: the communities (``guild:<id>``, ``team:<id>``) that the caller administers, as the platform said a
+            moment ago; empty when it could not be asked.
+        is_operator: runs the process, at its command line or terminal.
+    """
+
+    person: str
+    name: str
+    admin_of: frozenset[str] = frozenset()
+    is_operator: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invocation:
+    """One call of a command.
+
+    Attributes:
+        conversation: where it was called.
+        arguments: by name; persons in our own form (``discord:<id>``).
+        confirmed: whether the caller has confirmed what the first reply asked to confirm.
+    """
+
+    caller: Caller
+    conversation: Conversation
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attachment:
+    """A file that goes with a reply."""
+
+    name: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandReply:
+    """What a command answers, for the caller's eyes alone.
+
+    Attributes:
+        text: Markdown.
+        attachment: a file, or None.
+        confirm: label of the button that runs the same call again with ``confirmed``; None where nothing is to be
+            confirmed.
+        succeeded: False where the text says why nothing was done.
+    """
+
+    text: str
+    attachment: Attachment | None = None
+    confirm: str | None = None
+    succeeded: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A value to choose for an argument, with the words to show for it."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What command handlers work with."""
+
+    system: MemorySystem
+    parameters: MemoryParameters
+    clock: Clock
+    owners: frozenset[str]
+    admin_reads_dms: bool
+
+
+Handler = Callable[[Services, Invocation], Awaitable[CommandReply]]
+Suggest = Callable[[Services, Invocation], Awaitable[Sequence[Suggestion]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Argument:
+    """An argument of a command.
+
+    Attributes:
+        name: a word of lower-case letters.
+        help: one short sentence.
+        suggest: offers values, from the arguments filled in so far; None where anything may be typed.
+    """
+
+    name: str
+    help: str
+    kind: Kind = Kind.TEXT
+    required: bool = True
+    suggest: Suggest | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A row of the table.
+
+    Attributes:
+        name: its sub-command.
+        help: one short sentence.
+        run: does it.
+    """
+
+    group: Group
+    name: str
+    help: str
+    run: Handler
+    arguments: tuple[Argument, ...] = ()
+
+
+class Commands:
+    """Runs commands of the table.
+
+    Args:
+        table: the commands, in the order in which help lists them.
+        services: what their handlers work with.
+    """
+
+    def __init__(self, table: Sequence[Command], services: Services) -> None:
+        self.table = tuple(table)
+        self._services = services
+        self._by_name = {(command.group, command.name): command for command in table}
+
+    async def run(self, group: Group, name: str, invocation: Invocation) -> CommandReply:
+        """Run a command; whatever goes wrong becomes a plain sentence.
+
+        Args:
+            group: the top-level command.
+            name: the sub-command.
+            invocation: who calls it, where and with what.
+        """
+        try:
+            command, invocation = self._checked(group, name, invocation)
+            return await command.run(self._services, invocation)
+        except MemorySystemError as error:
+            return CommandReply(text=replies.trouble(error), succeeded=False)
+        except Exception:  # noqa: BLE001  # the outermost handler of commands: the caller is told, the operator finds the id
+            error_id = secrets.token_hex(4)
+            _log.exception("command_broke", command=f"{group} {name}", error_id=error_id)
+            return CommandReply(text=replies.bug(error_id), succeeded=False)
+
+    async def suggest(self, group: Group, name: str, argument: str, invocation: Invocation) -> Sequence[Suggestion]:
+        """Values to choose for an argument; none where the caller may not see them."""
+        try:
+            command, invocation = self._checked(group, name, invocation, complete=False)
+            asked = next((known for known in command.arguments if known.name == argument), None)
+            return await asked.suggest(self._services, invocation) if asked and asked.suggest else ()
+        except MemorySystemError:
+            return ()
+
+    def _checked(
+        self, group: Group, name: str, invocation: Invocation, *, complete: bool = True
+    ) -> tuple[Command, Invocation]:
+        command = self._by_name.get((group, name))
+        if command is None:
+            known = ", ".join(command.name for command in self.table if command.group is group)
+            raise InvalidInput(f"There is no command {group} {name}. Commands: {known}.")
+        if group is Group.MEMORY and not may_administer(invocation, self._services.owners):
+            raise InvalidInput("Only an admin of this community may do that.")
+        given = {key: value.strip() for key, value in invocation.arguments.items() if value.strip()}
+        unknown = set(given) - {argument.name for argument in command.arguments}
+        missing = [argument.name for argument in command.arguments if argument.required and argument.name not in given]
+        if unknown or (missing and complete):
+            usage = " ".join(
+                f"<{argument.name}>" if argument.required else f"[{argument.name}]" for argument in command.arguments
+            )
+            raise InvalidInput(f"Write: {group} {name} {usage}".rstrip() + ".")
+        return command, replace(invocation, arguments=given)
+
+
+def may_administer(invocation: Invocation, owners: frozenset[str]) -> bool:
+    """Whether the caller may use admin commands in this conversation."""
+    caller, where = invocation.caller, invocation.conversation
+    community = where.community or where.audience
+    return caller.is_operator or caller.person in owners or community in caller.admin_of

@@ -1,0 +1,150 @@
+"""Runs durable jobs in the background: in order within a scope, side by side over scopes, with backoff.
+
+Invariant: a failing job never breaks a chat and never stops other jobs. What is running when the process ends is
+given back and done after the next start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import timedelta
+
+import structlog
+
+from memory.database import Database
+from memory.errors import MemorySystemError
+from memory.ports import Clock
+from memory.records import Job, JobState, Scope
+from memory.stores.jobs import JobStore
+
+_log = structlog.get_logger(__name__)
+
+JobHandler = Callable[[Job], Awaitable[None]]
+"""Does a job: model calls first, then one transaction with its effect in which it also calls ``JobStore.done``."""
+
+_SIDE_BY_SIDE = 4
+# Longer than an attempt: a long session is summed up in pieces, each within a model call's own deadline.
+_LEASE = timedelta(minutes=5)
+_FIRST_DELAY = timedelta(seconds=5)
+
+
+class JobRunner:
+    """Runs the jobs of an installation.
+
+    Args:
+        database: for transactions.
+        jobs: the durable jobs.
+        handlers: what does each kind of job.
+        clock: says what is due.
+        attempts: tries before a job is set aside.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        jobs: JobStore,
+        handlers: Mapping[str, JobHandler],
+        clock: Clock,
+        attempts: int,
+    ) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._handlers = handlers
+        self._clock = clock
+        self._attempts = attempts
+        self._workers: set[asyncio.Task[None]] = set()
+        self._running: set[str] = set()
+        self._stopped = False
+
+    def kick(self) -> None:
+        """A job was added, or may have become due: see to it soon."""
+        if not self._stopped and len(self._workers) < _SIDE_BY_SIDE:
+            worker = asyncio.create_task(self._work(), name="jobs")
+            self._workers.add(worker)
+            worker.add_done_callback(self._workers.discard)
+
+    async def settle(self) -> None:
+        """Wait until no job is due any more."""
+        self.kick()
+        while self._workers:
+            await asyncio.wait(set(self._workers))
+
+    async def settle_scope(self, scope: Scope, *, timeout: float) -> bool:
+        """Wait until none of a scope's jobs is due any more.
+
+        Args:
+            scope: whose jobs.
+            timeout: longest wait, in seconds.
+
+        Returns:
+            False if the time ran out.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                while await self._is_due(scope) and not self._stopped:
+                    self.kick()
+                    await asyncio.wait(set(self._workers), return_when=asyncio.FIRST_COMPLETED)
+        except TimeoutError:
+            return False
+        return True
+
+    async def close(self) -> None:
+        """Stop; running jobs are given back."""
+        self._stopped = True
+        workers = list(self._workers)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+    async def _is_due(self, scope: Scope) -> bool:
+        """Whether a job can be run now, or is running here. One that another process has claimed is not waited for."""
+        now = self._clock.now()
+        return any(
+            job.key in self._running or job.claimed_until is None or job.claimed_until <= now
+            for job in await self._jobs.unfinished(scope)
+            if job.state is JobState.PENDING and job.due_at <= now
+        )
+
+    async def _work(self) -> None:
+        while not self._stopped:
+            job = await self._jobs.claim(now=self._clock.now(), lease=_LEASE)
+            if job is None:
+                return
+            self.kick()  # there may be more than one scope with work
+            self._running.add(job.key)
+            try:
+                await self._attempt(job)
+            finally:
+                self._running.discard(job.key)
+
+    async def _attempt(self, job: Job) -> None:
+        log = _log.bind(job=job.key, attempt=job.attempts)
+        try:
+            await self._handlers[job.kind](job)
+        except asyncio.CancelledError:
+            await asyncio.shield(self._give_back(job))
+            raise
+        except MemorySystemError as error:
+            await self._failed(job, f"{type(error).__name__}: {error}", log)
+        except Exception as error:  # the outermost handler of background work: other jobs must go on
+            log.exception("job_broke")
+            await self._failed(job, type(error).__name__, log)
+        else:
+            log.info("job_done")
+
+    async def _failed(self, job: Job, error: str, log: structlog.stdlib.BoundLogger) -> None:
+        again = job.attempts < self._attempts
+        delay = _FIRST_DELAY * 2 ** (job.attempts - 1)
+        async with self._database.transaction() as tx:
+            due_at = self._clock.now() + delay if again else None
+            await self._jobs.failed(job.scope, tx, job=job, error=error, due_at=due_at)
+        if again:
+            log.warning("job_failed", error=error, retry_seconds=delay.total_seconds())
+        else:
+            log.error("job_set_aside", error=error)
+
+    async def _give_back(self, job: Job) -> None:
+        async with self._database.transaction() as tx:
+            await self._jobs.release(job.scope, tx, job=job)

@@ -1,0 +1,78 @@
+"""Every store and process of an installation, as two values that are handed around.
+
+Invariant: built once, in ``memory/system.py``; nothing here has behaviour.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory.database import Database
+from memory.ids import IdSource
+from memory.parameters import MemoryParameters
+from memory.ports import Clock, TokenCounter
+from memory.privacy import PersonalStore
+from memory.processes.indexer import Indexer
+from memory.processes.job_runner import JobRunner
+from memory.processes.retriever import Retriever
+from memory.processes.window import Window
+from memory.stores.archival import ArchivalStore
+from memory.stores.audit import AuditStore
+from memory.stores.blocks import BlockStore
+from memory.stores.calibration import CalibrationStore
+from memory.stores.consent import ConsentStore
+from memory.stores.inbox import InboxStore
+from memory.stores.jobs import JobStore
+from memory.stores.recall import RecallStore
+from memory.stores.search import SearchStore
+from memory.stores.sessions import SessionStore
+from memory.stores.summaries import SummaryStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """Every store of an installation."""
+
+    sessions: SessionStore
+    recall: RecallStore
+    blocks: BlockStore
+    archival: ArchivalStore
+    inbox: InboxStore
+    summaries: SummaryStore
+    jobs: JobStore
+    audit: AuditStore
+    consent: ConsentStore
+    search: SearchStore
+    calibration: CalibrationStore
+
+    @property
+    def personal(self) -> tuple[PersonalStore, ...]:
+        """The stores of people's data."""
+        return (
+            self.sessions,
+            self.recall,
+            self.blocks,
+            self.archival,
+            self.inbox,
+            self.summaries,
+            self.jobs,
+            self.audit,
+            self.consent,
+            self.search,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Services:
+    """What every person's memory shares."""
+
+    database: Database
+    stores: Stores
+    retriever: Retriever
+    window: Window
+    jobs: JobRunner
+    indexer: Indexer
+    counter: TokenCounter
+    parameters: MemoryParameters
+    clock: Clock
+    ids: IdSource

@@ -1,0 +1,92 @@
+"""What a person agreed to, and where admins silenced the bot.
+
+Invariant: consent belongs to the person and not to one audience, so it is kept once, under the audience ``person``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Table, delete, insert, select, update
+
+from memory.database import Database, Transaction
+from memory.records import Scope
+from memory.schema import consent, silenced_channels
+from memory.stores.scoped import delete_scope, in_scope, rows_of_scope
+
+_EVERYWHERE = "person"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What is known of a person's consent.
+
+    Attributes:
+        greeted_at: when the person was told what is remembered; None for not yet.
+        paused_at: since when nothing new is to be remembered; None where it is.
+    """
+
+    greeted_at: datetime | None = None
+    paused_at: datetime | None = None
+
+
+class ConsentStore:
+    """The tables of consent and of silenced channels.
+
+    Args:
+        database: where the rows are.
+    """
+
+    name = "consent"
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def load(self, scope: Scope) -> Consent:
+        """The consent of the scope's person."""
+        query = select(consent).where(in_scope(consent, _of_person(scope)))
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        return Consent() if row is None else Consent(greeted_at=row.greeted_at, paused_at=row.paused_at)
+
+    async def greeted(self, scope: Scope, tx: Transaction, *, at: datetime) -> None:
+        """Note that the person was told what is remembered."""
+        await _put(tx, consent, _of_person(scope), {"greeted_at": at})
+
+    async def pause(self, scope: Scope, tx: Transaction, *, at: datetime | None) -> None:
+        """Remember nothing new from now on; with None, remember again."""
+        await _put(tx, consent, _of_person(scope), {"paused_at": at})
+
+    async def silence(self, tx: Transaction, *, conversation: str, community: str, at: datetime | None) -> None:
+        """Switch the bot off in a channel; with None, on again. A channel is nobody's personal data."""
+        await tx.connection.execute(delete(silenced_channels).where(silenced_channels.c.conversation == conversation))
+        if at is not None:
+            await tx.connection.execute(
+                insert(silenced_channels).values(conversation=conversation, community=community, silenced_at=at)
+            )
+
+    async def is_silenced(self, conversation: str) -> bool:
+        """Whether an admin switched the bot off in this channel."""
+        query = select(silenced_channels.c.conversation).where(silenced_channels.c.conversation == conversation)
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).first() is not None
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """The consent that is kept under a scope."""
+        return await rows_of_scope(self._database, consent, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete the consent that is kept under a scope."""
+        return {consent.name: await delete_scope(tx, consent, scope)}
+
+
+def _of_person(scope: Scope) -> Scope:
+    return Scope(person=scope.person, audience=_EVERYWHERE)
+
+
+async def _put(tx: Transaction, table: Table, scope: Scope, values: dict[str, Any]) -> None:
+    changed = await tx.connection.execute(update(table).where(in_scope(table, scope)).values(**values))
+    if changed.rowcount == 0:
+        await tx.connection.execute(insert(table).values(person=scope.person, audience=scope.audience, **values))

@@ -1,0 +1,191 @@
+"""Durable jobs: work that is done after the process that asked for it may be gone.
+
+Invariants: a scope's jobs run in the order they were added and one at a time, in whatever process; the effect of a
+job and the note that it is done are one transaction, so the effect happens once. A job that is done keeps its key,
+so that adding it again is nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, and_, delete, exists, insert, or_, select, update
+
+from memory.database import Database, Transaction
+from memory.errors import InvalidInput
+from memory.ids import IdSource
+from memory.records import Job, JobState, Scope
+from memory.schema import jobs
+from memory.stores.scoped import delete_scope, in_scope, rows_of_scope, scope_of_row
+
+
+class JobStore:
+    """The table of jobs.
+
+    Args:
+        database: where the rows are.
+        ids: draws the jobs' ids, which give their order.
+    """
+
+    name = "jobs"
+
+    def __init__(self, database: Database, ids: IdSource) -> None:
+        self._database = database
+        self._ids = ids
+
+    async def add(
+        self, scope: Scope, tx: Transaction, *, kind: str, subject: int, payload: Mapping[str, Any], at: datetime
+    ) -> bool:
+        """Add a job, in the transaction of what makes it necessary.
+
+        Args:
+            scope: whose.
+            tx: the open transaction.
+            kind: which handler does it.
+            subject: the session or exchange it is about; with ``kind`` it is the job's key.
+            payload: what the handler needs, as JSON values; ids and numbers, no text.
+            at: now.
+
+        Returns:
+            False if the same job was added before, whatever became of it.
+        """
+        key = f"{kind}:{subject}"
+        known = select(jobs.c.key).where(in_scope(jobs, scope), jobs.c.key == key)
+        if (await tx.connection.execute(known)).first() is not None:
+            return False
+        await tx.connection.execute(
+            insert(jobs).values(
+                person=scope.person,
+                audience=scope.audience,
+                key=key,
+                id=self._ids.next(),
+                kind=kind,
+                payload=dict(payload),
+                state=JobState.PENDING,
+                attempts=0,
+                due_at=at,
+                created_at=at,
+            )
+        )
+        return True
+
+    async def claim(self, *, now: datetime, lease: timedelta) -> Job | None:
+        """Take the oldest job that is due, over everybody; None where there is none.
+
+        A scope with a claimed job, or with an older job still pending, waits. A claim runs out after the lease, so
+        that the job of a process that died is taken up by another.
+
+        Args:
+            now: the present moment.
+            lease: longer than any attempt takes.
+        """
+        older = jobs.alias("older")
+        first = ~exists().where(
+            older.c.person == jobs.c.person,
+            older.c.audience == jobs.c.audience,
+            older.c.state == JobState.PENDING,
+            older.c.id < jobs.c.id,
+        )
+        query = (
+            select(jobs)
+            .where(
+                jobs.c.state == JobState.PENDING,
+                jobs.c.due_at <= now,
+                or_(jobs.c.claimed_until.is_(None), jobs.c.claimed_until <= now),
+                first,
+            )
+            .order_by(jobs.c.due_at, jobs.c.id)
+            .limit(1)
+        )
+        async with self._database.transaction() as tx:
+            row = (await tx.connection.execute(query)).first()
+            if row is None:
+                return None
+            await self._set(tx, _job(row), claimed_until=now + lease, attempts=row.attempts + 1)
+        return _job(row, attempts=row.attempts + 1)
+
+    async def done(self, scope: Scope, tx: Transaction, *, job: Job) -> bool:
+        """Note that a job is done, in the transaction of its effect.
+
+        Returns:
+            False if another process was faster; the caller then rolls its effect back.
+        """
+        changed = await tx.connection.execute(
+            update(jobs)
+            .where(in_scope(jobs, scope), jobs.c.key == job.key, jobs.c.state == JobState.PENDING)
+            .values(state=JobState.DONE, claimed_until=None, last_error=None)
+        )
+        return changed.rowcount == 1
+
+    async def failed(self, scope: Scope, tx: Transaction, *, job: Job, error: str, due_at: datetime | None) -> None:
+        """Note that an attempt failed; with no further time to try, set the job aside for the operator."""
+        state = JobState.DEAD if due_at is None else JobState.PENDING
+        await self._set(tx, job, state=state, claimed_until=None, last_error=error, due_at=due_at or job.due_at)
+
+    async def release(self, scope: Scope, tx: Transaction, *, job: Job) -> None:
+        """Give a claimed job back untried, for the next start."""
+        await self._set(tx, job, claimed_until=None, attempts=max(0, job.attempts - 1))
+
+    async def unfinished(self, scope: Scope) -> list[Job]:
+        """The pending and dead jobs of a scope, oldest first."""
+        return await self._found(and_(in_scope(jobs, scope), jobs.c.state != JobState.DONE))
+
+    async def dead(self) -> list[Job]:
+        """The dead jobs of everybody, for the operator: they hold no text."""
+        return await self._found(jobs.c.state == JobState.DEAD)
+
+    async def retry(self, scope: Scope, tx: Transaction, *, key: str, at: datetime) -> None:
+        """Let a dead job be tried again.
+
+        Raises:
+            InvalidInput: the scope has no dead job of that key.
+        """
+        changed = await tx.connection.execute(
+            update(jobs)
+            .where(in_scope(jobs, scope), jobs.c.key == key, jobs.c.state == JobState.DEAD)
+            .values(state=JobState.PENDING, attempts=0, due_at=at, claimed_until=None)
+        )
+        if changed.rowcount == 0:
+            raise InvalidInput(f"There is no dead job {key!r}. See: keepsake jobs list.")
+
+    async def prune(self, before: datetime) -> int:
+        """Delete the jobs of everybody that were added before a moment and are done; how many."""
+        old = delete(jobs).where(jobs.c.state == JobState.DONE, jobs.c.created_at < before)
+        async with self._database.transaction() as tx:
+            return (await tx.connection.execute(old)).rowcount
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every job of a scope."""
+        return await rows_of_scope(self._database, jobs, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every job of a scope."""
+        return {jobs.name: await delete_scope(tx, jobs, scope)}
+
+    async def _set(self, tx: Transaction, job: Job, **values: Any) -> None:
+        await tx.connection.execute(
+            update(jobs).where(in_scope(jobs, job.scope), jobs.c.key == job.key).values(**values)
+        )
+
+    async def _found(self, condition: Any) -> list[Job]:
+        async with self._database.read() as connection:
+            rows = (await connection.execute(select(jobs).where(condition).order_by(jobs.c.id))).all()
+        return [_job(row) for row in rows]
+
+
+def _job(row: Row[Any], *, attempts: int | None = None) -> Job:
+    return Job(
+        id=row.id,
+        scope=scope_of_row(row),
+        key=row.key,
+        kind=row.kind,
+        payload=row.payload,
+        state=JobState(row.state),
+        attempts=row.attempts if attempts is None else attempts,
+        due_at=row.due_at,
+        created_at=row.created_at,
+        claimed_until=row.claimed_until,
+        last_error=row.last_error,
+    )

@@ -1,0 +1,170 @@
+"""The rolling summary of a scope: its newest version is the summary, the last few can be rolled back to.
+
+Invariant: a version is never changed. A rollback appends a version, so that it can itself be undone.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import structlog
+from sqlalchemy import Row, delete, insert, select
+
+from memory.database import Database, Transaction
+from memory.errors import InvalidInput
+from memory.ports import TokenCounter
+from memory.records import Change, Scope, SummaryVersion
+from memory.schema import summary_versions
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
+
+_log = structlog.get_logger(__name__)
+
+
+class SummaryStore:
+    """The table of summary versions.
+
+    Args:
+        database: where the rows are.
+        counter: for the log.
+        versions: how many of the newest are kept.
+    """
+
+    name = "summaries"
+
+    def __init__(self, database: Database, counter: TokenCounter, *, versions: int) -> None:
+        self._database = database
+        self._counter = counter
+        self._kept = versions
+
+    async def latest(self, scope: Scope) -> SummaryVersion | None:
+        """The summary, or None for a new person."""
+        found = await self._found(scope, limit=1)
+        return found[0] if found else None
+
+    async def versions(self, scope: Scope) -> list[SummaryVersion]:
+        """Every kept version, newest first."""
+        return await self._found(scope, limit=self._kept)
+
+    async def get(self, scope: Scope, version: int) -> SummaryVersion:
+        """One version.
+
+        Raises:
+            InvalidInput: there is none of that number.
+        """
+        kept = await self.versions(scope)
+        for found in kept:
+            if found.version == version:
+                return found
+        numbers = ", ".join(str(found.version) for found in kept) or "none"
+        raise InvalidInput(f"There is no version {version} of this summary. Kept versions: {numbers}.")
+
+    async def append(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        text: str,
+        change: Change,
+        at: datetime,
+        first_message: int | None = None,
+        last_message: int | None = None,
+    ) -> SummaryVersion:
+        """Make a text the summary. Versions beyond the number kept are deleted.
+
+        Args:
+            scope: whose summary.
+            tx: the open transaction.
+            text: the new summary.
+            change: who or what writes it, and why.
+            at: when.
+            first_message, last_message: the messages it was made from.
+        """
+        newest = select(summary_versions).where(in_scope(summary_versions, scope))
+        row = (await tx.connection.execute(newest.order_by(summary_versions.c.version.desc()).limit(1))).first()
+        version = SummaryVersion(
+            version=row.version + 1 if row else 1,
+            text=text,
+            words=len(text.split()),
+            changed_at=as_stored(at),
+            change=change,
+            first_message=first_message,
+            last_message=last_message,
+        )
+        await tx.connection.execute(insert(summary_versions).values(**_values(scope, version)))
+        await tx.connection.execute(
+            delete(summary_versions).where(
+                in_scope(summary_versions, scope), summary_versions.c.version <= version.version - self._kept
+            )
+        )
+        before = row.text if row else ""
+        tx.after_commit(
+            lambda: _log.info(
+                "memory_write",
+                memory="summary",
+                version=version.version,
+                words=version.words,
+                session_id=change.session_id,
+                reason=change.reason,
+                tokens_before=self._counter.count(before),
+                tokens_after=self._counter.count(text),
+            )
+        )
+        return version
+
+    async def rollback(
+        self, scope: Scope, tx: Transaction, *, version: int, change: Change, at: datetime
+    ) -> SummaryVersion:
+        """Make an earlier version the summary again, as a new version.
+
+        Raises:
+            InvalidInput: there is none of that number.
+        """
+        return await self.append(scope, tx, text=(await self.get(scope, version)).text, change=change, at=at)
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every kept version of a scope."""
+        return await rows_of_scope(self._database, summary_versions, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every version of a scope."""
+        return {summary_versions.name: await delete_scope(tx, summary_versions, scope)}
+
+    async def _found(self, scope: Scope, *, limit: int) -> list[SummaryVersion]:
+        query = (
+            select(summary_versions)
+            .where(in_scope(summary_versions, scope))
+            .order_by(summary_versions.c.version.desc())
+            .limit(limit)
+        )
+        async with self._database.read() as connection:
+            return [_version(row) for row in await connection.execute(query)]
+
+
+def _values(scope: Scope, version: SummaryVersion) -> dict[str, Any]:
+    return {
+        "person": scope.person,
+        "audience": scope.audience,
+        "version": version.version,
+        "text": version.text,
+        "words": version.words,
+        "changed_at": version.changed_at,
+        "actor": version.change.actor,
+        "reason": version.change.reason,
+        "session_id": version.change.session_id,
+        "job": version.change.job,
+        "first_message": version.first_message,
+        "last_message": version.last_message,
+    }
+
+
+def _version(row: Row[Any]) -> SummaryVersion:
+    return SummaryVersion(
+        version=row.version,
+        text=row.text,
+        words=row.words,
+        changed_at=row.changed_at,
+        change=Change(actor=row.actor, reason=row.reason, session_id=row.session_id, job=row.job),
+        first_message=row.first_message,
+        last_message=row.last_message,
+    )
