@@ -88,8 +88,22 @@ class Settings(BaseSettings):
     # how memory works
     memory_preset: Preset = _setting(
         _DEFAULTS.preset,
-        "full: everything. paging: core memory, search and tools. rolling: only a summary of earlier sessions.",
+        "full: everything. paging: core memory, search and tools. rolling: only a summary of earlier sessions. "
+        "facts: only facts learned from what the person says.",
         "full",
+    )
+    similar_facts: int = _setting(
+        _DEFAULTS.similar_facts, "Stored facts that a newly learned one is compared with.", "5", ge=1, le=50
+    )
+    retrieved_facts: int = _setting(
+        _DEFAULTS.retrieved_facts, "Facts shown to the model with a message, at most.", "5", ge=0, le=50
+    )
+    reconcile_floor: float = _setting(
+        _DEFAULTS.reconcile_floor,
+        "Similarity below which a stored fact is not compared with a new one.",
+        "0",
+        ge=0,
+        le=1,
     )
     summary_max_words: int = _setting(
         _DEFAULTS.summary_max_words,
@@ -201,6 +215,9 @@ class Settings(BaseSettings):
         return MemoryParameters(
             agent_name=self.agent_name,
             preset=self.memory_preset,
+            similar_facts=self.similar_facts,
+            retrieved_facts=self.retrieved_facts,
+            reconcile_floor=self.reconcile_floor,
             summary_max_words=self.summary_max_words,
             summary_versions=self.summary_versions,
             sharing=self.memory_sharing,

@@ -142,6 +142,8 @@ class ModelRequest:
         tools_enabled: False declares the tools but forbids their use.
         max_output_tokens: the longest answer, in tokens.
         cached_messages: this many leading messages may be cached (a breakpoint stands after them); 0 for none.
+        answer_schema: JSON Schema that the answer's text must follow, where the service can enforce one; None for
+            free text.
         person_hash: an opaque hash of the person, for the service's abuse detection; None to leave it out.
     """
 
@@ -151,6 +153,7 @@ class ModelRequest:
     tools_enabled: bool = True
     max_output_tokens: int = 1024
     cached_messages: int = 0
+    answer_schema: Mapping[str, Any] | None = None
     person_hash: str | None = None
 
 

@@ -23,6 +23,7 @@ class Preset(StrEnum):
     FULL = "full"
     PAGING = "paging"
     ROLLING = "rolling"
+    FACTS = "facts"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +43,10 @@ class MemoryParameters:
         core_memory_limit: characters of all core memory blocks together.
         tool_call_cap: tool calls a turn may make.
         window_summary_max_words: length of the digest of what left the window.
+        similar_facts: stored facts that a new one is compared with.
+        retrieved_facts: facts shown with a message, at most.
+        reconcile_floor: similarity below which a stored fact is not compared; contradictions often look unlike.
+        max_deletes: facts that one exchange may retire unless the person asked to forget.
         summary_max_words: length of the rolling summary; a longer one is refused.
         summary_versions: versions of the rolling summary that are kept.
         session_idle: silence that ends a session.
@@ -64,6 +69,10 @@ class MemoryParameters:
     core_memory_limit: int = 2_000
     tool_call_cap: int = 6
     window_summary_max_words: int = 200
+    similar_facts: int = 5
+    retrieved_facts: int = 5
+    reconcile_floor: float = 0.0
+    max_deletes: int = 3
     summary_max_words: int = 400
     summary_versions: int = 5
     session_idle: timedelta = timedelta(minutes=30)

@@ -16,18 +16,21 @@ class Parts:
         core_memory: core memory stands in the prompt.
         retrieval: past messages and documents are looked up for each message.
         rolling_summary: sessions are summed up when they end.
+        facts: facts are learned after each exchange and looked up for each message.
     """
 
     tools: bool
     core_memory: bool
     retrieval: bool
     rolling_summary: bool
+    facts: bool
 
 
 _PARTS = {
-    Preset.FULL: Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=True),
-    Preset.PAGING: Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=False),
-    Preset.ROLLING: Parts(tools=False, core_memory=False, retrieval=False, rolling_summary=True),
+    Preset.FULL: Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=True, facts=True),
+    Preset.PAGING: Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=False, facts=False),
+    Preset.ROLLING: Parts(tools=False, core_memory=False, retrieval=False, rolling_summary=True, facts=False),
+    Preset.FACTS: Parts(tools=False, core_memory=False, retrieval=False, rolling_summary=False, facts=True),
 }
 
 
