@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import closing
@@ -24,7 +25,7 @@ from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_person
 from memory.privacy import ErasureReceipt, Privacy
 from memory.records import HUMAN, Change, InboxState, NewMessage, Scope
-from memory.schema import PERSONAL_TABLES, UtcDateTime
+from memory.schema import PERSONAL_TABLES, UtcDateTime, inbox
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
 
@@ -122,12 +123,13 @@ def a_row(table: Table, scope: Scope, words: Iterator[str]) -> dict[str, Any]:
         LargeBinary: lambda: b"",
         String: lambda: next(words),
     }
-    row = {
+    row = {"person": scope.person, "audience": scope.audience}
+    others = {
         column.name: next(value() for kind, value in values.items() if isinstance(column.type, kind))
         for column in table.columns
-        if not column.nullable or isinstance(column.type, String)
+        if column.name not in row and (not column.nullable or isinstance(column.type, String))
     }
-    return {**row, "person": scope.person, "audience": scope.audience}
+    return row | others
 
 
 NUMBERS = count(1)
@@ -241,21 +243,25 @@ async def test_a_malformed_person_is_refused_and_nothing_is_erased(house: House,
 
 
 async def test_nothing_is_left_in_the_gaps_of_pages_that_others_live_in(house: House) -> None:
-    """Deleting alone leaves pieces of rows behind where SQLite moved them within their page."""
+    """Deleting alone leaves parts of long keys behind, where SQLite moved entries of an index between pages."""
     words = iter(Canaries([]))
+    order = random.Random(0)
     said: dict[Scope, list[str]] = {ANN: [], ANNA: []}
+    rows = []
+    for _ in range(300):
+        scope = order.choice([ANN, ANNA])
+        key = " ".join(next(words) for _ in range(order.randint(1, 30)))
+        said[scope] += key.split()
+        rows.append({**a_row(inbox, scope, words), "conversation": key})
+    order.shuffle(rows)
     async with house.database.transaction() as tx:
-        for number in range(60):
-            scope = (ANN, ANNA)[number % 2]
-            text = " ".join(next(words) for _ in range(number % 7 + 1))
-            said[scope].append(text)
-            await house.archival.insert(scope, tx, content=text)
+        await tx.connection.execute(insert(inbox), rows)
     receipt = await house.privacy.erase(ANN.person)
     assert receipt.rewritten
     on_disk = house.bytes_on_disk()
-    assert [word for text in said[ANN] for word in text.split() if word[4:14].encode() in on_disk] == []
+    assert [word for word in said[ANN] if word[4:14].encode() in on_disk] == []
     assert b"console:ann" not in on_disk.replace(b"console:anna", b"")
-    assert all(text.encode() in on_disk for text in said[ANNA])
+    assert all(word.encode() in on_disk for word in said[ANNA])
 
 
 TREASURE = "The treasure lies under the old oak"

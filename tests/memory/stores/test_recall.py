@@ -128,9 +128,7 @@ PERSONS = count()
         max_size=4,
     )
 )
-async def test_messages_come_out_as_they_went_in_whatever_they_hold(
-    log: Log, conversation: list[NewMessage]
-) -> None:
+async def test_messages_come_out_as_they_went_in_whatever_they_hold(log: Log, conversation: list[NewMessage]) -> None:
     scope = Scope(person=f"console:{next(PERSONS)}", audience="dm")
     stored = await log.append(scope, *conversation)
     assert [message.message for message in stored] == [new.message for new in conversation]
@@ -178,7 +176,7 @@ async def test_an_evicted_message_leaves_the_window_and_keeps_its_first_reason(l
     first, second, third = await log.append(ann, "one", "two", "three")
     assert await log.evict(ann, [first, second]) == 2
     assert await log.evict(ann, [first, third], EvictionReason.SESSION_END) == 1
-    assert await log.evict(ann, [first]) == 0
+    assert await log.evict(ann, [first], EvictionReason.REFUSED) == 0
     assert await log.store.window(ann, "console:1") == ()
     reasons = [message.eviction_reason for message in await log.store.get(reach_of(ann), [first.id, third.id])]
     assert reasons == [EvictionReason.THRESHOLD, EvictionReason.SESSION_END]
@@ -226,9 +224,7 @@ async def test_what_was_never_part_of_the_talk_is_not_folded(log: Log, ann: Scop
 
 async def test_a_search_finds_the_words_of_text_messages_only(log: Log, ann: Scope) -> None:
     await log.append(ann, "I adore kumquat jam", "The weather is fine")
-    await log.append(
-        ann, of(Message(role=Role.ASSISTANT, parts=(CALL,))), of(Message(role=Role.USER, parts=(RESULT,)))
-    )
+    await log.append(ann, of(Message(role=Role.ASSISTANT, parts=(CALL,))), of(Message(role=Role.USER, parts=(RESULT,))))
     [hit, *_] = await log.store.search(reach_of(ann), "kumquat", limit=5, evicted_only=False)
     assert (hit.text, hit.author, hit.at) == ("I adore kumquat jam", "Ann", START)
     assert hit.message_ids == (hit.record_id,)
@@ -327,9 +323,7 @@ async def test_a_removed_message_is_gone_and_found_no_more(log: Log, ann: Scope)
 
 async def test_a_refused_append_writes_nothing(log: Log, ann: Scope) -> None:
     async def append_and_fail() -> None:
-        session = Session(
-            id=5, scope=ann, conversation="c", community=None, started_at=START, last_activity_at=START
-        )
+        session = Session(id=5, scope=ann, conversation="c", community=None, started_at=START, last_activity_at=START)
         async with log.database.transaction() as tx:
             await log.store.append(ann, tx, session=session, messages=[said("kumquat")], at=START)
             raise RuntimeError("power")
