@@ -48,7 +48,6 @@ _PIECES = 100  # to look for, of each table
 _ROWS_AT_ONCE = 1_000
 _READ_BYTES = 1 << 20
 _SCRUB_STEPS = 10_000
-_CHECKPOINTS = 5
 _EXACT_IN_JSON = 2**53  # a larger integer is rounded by readers that have only doubles
 
 # The text of the table definitions stands in the file as well.
@@ -82,8 +81,9 @@ class ErasureReceipt:
         rows: rows deleted, per table.
         files: the size in bytes of every file that was searched afterwards, by its name.
         pieces: how many pieces of the erased text were looked for.
-        rewritten: whether the file was written anew. Where rows were deleted and it is False, there was no room for
-            a second copy, or another process kept the log in use: pieces may be left that were not looked for.
+        rewritten: whether the file was written anew and its log emptied. Where rows were deleted and it is False,
+            there was no room for a second copy, or another process kept the log in use: pieces may be left that
+            were not looked for.
         residue: how often one of them still stood in a file and in no row; 0 means that nothing is left.
         where: the places, as ``<file> at byte <offset>``.
     """
@@ -189,10 +189,7 @@ class Privacy:
         except DatabaseUnavailable as error:
             _log.warning("rebuild_failed", error=str(error))
             return False
-        for _ in range(_CHECKPOINTS):
-            if await self._database.checkpoint():
-                return True
-        return False
+        return await self._database.checkpoint()
 
     async def _remains(self, needles: Needles) -> tuple[dict[str, int], tuple[str, ...]]:
         """The size of every file, and the places that hold a piece which stands in no row."""
@@ -207,10 +204,11 @@ class Privacy:
         missing = {piece.lower() for piece in pieces}
         async with self._database.read() as connection:
             for table in (*metadata.sorted_tables, _SQLITE_SCHEMA):
+                if not missing:
+                    break
                 rows = await connection.stream(select(*_texts(table)))
                 async for some in rows.partitions(_ROWS_AT_ONCE):
-                    if missing:
-                        missing -= await asyncio.to_thread(_pieces_in_rows, some, Needles(missing))
+                    missing -= await asyncio.to_thread(_pieces_in_rows, some, Needles(missing))
         return {piece for piece in pieces if piece.lower() not in missing}
 
 
