@@ -26,7 +26,8 @@ from memory.schema import search_entries
 _MAX_QUERY_CHARACTERS = 4_000
 _MAX_QUERY_TERMS = 32
 _MAX_WORD_CHARACTERS = 100
-_MAX_SCORED = 5_000  # BM25 takes about a microsecond a row
+_MAX_SCORED = 5_000  # BM25 takes a few microseconds a row
+_MAX_COMMON_TERMS = 3  # each makes BM25 walk all of its entries, and the commonest hardly tell entries apart
 _SCRUB_PAGES = 64
 
 # Thai, Lao, Burmese, Khmer; CJK radicals, kana, bopomofo, jamo, ideographs, hangul.
@@ -166,15 +167,15 @@ def _match(owners: str, counted: Sequence[tuple[str, int]]) -> str:
     """The FTS5 query for terms with the number of entries that hold them, the rarest first.
 
     Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995);
-    they add to the score of those that have a rarer one.
+    the rarest of them add to the score of those that have a rarer one.
     """
     totals = accumulate(entries for _, entries in counted)
     rare = sum(total <= _MAX_SCORED for total in totals) or len(counted)
     terms = [term for term, _ in counted]
     match = f"owner : ({owners}) AND body : ({' OR '.join(terms[:rare])})"
-    if rare < len(terms):
+    if common := terms[rare : rare + _MAX_COMMON_TERMS]:
         # The first half always holds, and weighs nothing.
-        match += f" AND (owner : ({owners}) OR body : ({' OR '.join(terms[rare:])}))"
+        match += f" AND (owner : ({owners}) OR body : ({' OR '.join(common)}))"
     return match
 
 

@@ -7,14 +7,13 @@ that a search returned count as accessed.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy import ColumnElement, Row, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, and_, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -25,7 +24,7 @@ from memory.policy.text import spoken_date
 from memory.ports import Clock, Vectors
 from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
 from memory.schema import archival_stats, passages
-from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row, with_keys
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -243,7 +242,8 @@ class ArchivalStore:
     async def _load(self, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> dict[int, Passage]:
         if not entries:
             return {}
-        query = select(passages).where(_records({(entry.scope, entry.record_id) for entry in entries}), wanted)
+        keys = {(entry.scope, entry.record_id) for entry in entries}
+        query = select(passages).where(with_keys(passages, keys), wanted)
         async with self._database.read() as connection:
             return {row.id: _passage(row) for row in await connection.execute(query)}
 
@@ -251,7 +251,7 @@ class ArchivalStore:
         if hits:
             await tx.connection.execute(
                 update(passages)
-                .where(_records({(hit.scope, hit.record_id) for hit in hits}))
+                .where(with_keys(passages, {(hit.scope, hit.record_id) for hit in hits}))
                 .values(last_accessed_at=now, access_count=passages.c.access_count + 1)
             )
 
@@ -267,14 +267,6 @@ class ArchivalStore:
 
 def _alive(scope: Scope) -> ColumnElement[bool]:
     return and_(in_scope(passages, scope), passages.c.forgotten_at.is_(None))
-
-
-def _records(keys: Collection[tuple[Scope, int]]) -> ColumnElement[bool]:
-    """These passages, by their whole primary key: an id without its scope would walk all rows of the person."""
-    ids_of: defaultdict[Scope, list[int]] = defaultdict(list)
-    for scope, passage_id in keys:
-        ids_of[scope].append(passage_id)
-    return or_(*(and_(in_scope(passages, scope), passages.c.id.in_(ids)) for scope, ids in ids_of.items()))
 
 
 def _hit(passage: Passage, ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:

@@ -23,6 +23,7 @@ from memory.schema import inbox
 from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
 
 _DONE = (InboxState.DELIVERED.value, InboxState.DROPPED.value)
+_UNFINISHED = tuple(state.value for state in InboxState if state.value not in _DONE)
 
 
 class InboxStore:
@@ -91,7 +92,7 @@ class InboxStore:
 
     async def pending(self) -> list[InboxItem]:
         """Every item of everybody that is neither delivered nor dropped, oldest first, for the start."""
-        query = select(inbox).where(inbox.c.state.not_in(_DONE)).order_by(inbox.c.id)
+        query = select(inbox).where(inbox.c.state.in_(_UNFINISHED)).order_by(inbox.c.id)
         async with self._database.read() as connection:
             return [_item(row) for row in await connection.execute(query)]
 

@@ -23,6 +23,7 @@ from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
 from memory.policy.text import spoken_date
 from memory.ports import Vectors
 from memory.records import (
+    EntryScore,
     EvictionReason,
     NewMessage,
     Reach,
@@ -33,7 +34,7 @@ from memory.records import (
     StoredMessage,
 )
 from memory.schema import messages as table
-from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, rows_of_scope, scope_of_row
+from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, rows_of_scope, scope_of_row, with_keys
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -155,7 +156,8 @@ class RecallStore:
             table.c.evicted_at.is_not(None),
             table.c.eviction_reason.in_([reason.value for reason in _FOLDED_REASONS]),
         )
-        return tuple(await self._found(query))
+        # Sorted here: asked to sort, SQLite walks every message of the scope in the order of the primary key.
+        return tuple(sorted(await self._found(query.order_by(None)), key=lambda message: message.id))
 
     async def log(self, scope: Scope, session_ids: Collection[int]) -> tuple[StoredMessage, ...]:
         """Everything said in these sessions, oldest first, but for what the model refused to answer."""
@@ -200,17 +202,15 @@ class RecallStore:
         """
         for wanted in (limit + len(exclude), _MANY):
             entries = await self._search.search(reach, source=Source.RECALL, query=query, limit=wanted, vector=vector)
-            usable = {
-                message.id: message
-                for message in await self.get(reach, {entry.record_id for entry in entries})
-                if message.id not in exclude and not (evicted_only and message.evicted_at is None)
-            }
-            if len(usable) >= limit or len(entries) < wanted:
+            usable = [entry for entry in entries if entry.record_id not in exclude]
+            if evicted_only:
+                usable = await self._evicted(usable)
+            if len({entry.record_id for entry in usable}) >= limit or len(entries) < wanted:
                 break
-        ranked = rank([entry for entry in entries if entry.record_id in usable])
+        ranked = rank(usable)
         if floor:
             ranked = above_floor(ranked, query)
-        return [_hit(usable[entry.entry.record_id], entry) for entry in ranked[:limit]]
+        return await self._hits(ranked[:limit])
 
     async def between(self, reach: Reach, start: datetime, end: datetime, *, limit: int) -> list[StoredMessage]:
         """Messages by when they were sent, both ends included, oldest first."""
@@ -248,6 +248,18 @@ class RecallStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every message of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope)}
+
+    async def _evicted(self, entries: Sequence[EntryScore]) -> list[EntryScore]:
+        keys = {(entry.scope, entry.record_id) for entry in entries}
+        query = select(table.c.id).where(with_keys(table, keys), table.c.evicted_at.is_not(None))
+        async with self._database.read() as connection:
+            evicted = set((await connection.execute(query)).scalars())
+        return [entry for entry in entries if entry.record_id in evicted]
+
+    async def _hits(self, ranked: Sequence[RankedEntry]) -> list[SearchHit]:
+        keys = {(one.entry.scope, one.entry.record_id) for one in ranked}
+        found = {message.id: message for message in await self._found(select(table).where(with_keys(table, keys)))}
+        return [_hit(found[one.entry.record_id], one) for one in ranked if one.entry.record_id in found]
 
     async def _found(self, query: Select[Any]) -> list[StoredMessage]:
         async with self._database.read() as connection:

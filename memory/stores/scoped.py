@@ -6,10 +6,12 @@ say so in their docstring.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, Table, and_, delete, select
+from sqlalchemy import ColumnElement, FromClause, Row, Table, and_, delete, false, or_, select
 
 from memory.database import Database, Transaction
 from memory.records import Reach, Scope
@@ -27,6 +29,14 @@ def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     if reach.audiences is None:
         return table.c.person == reach.person
     return and_(table.c.person == reach.person, table.c.audience.in_(sorted(reach.audiences)))
+
+
+def with_keys(table: Table, keys: Collection[tuple[Scope, int]]) -> ColumnElement[bool]:
+    """The rows of these ids by their whole primary key: an id without its scope would walk all of a person's rows."""
+    ids_of: defaultdict[Scope, list[int]] = defaultdict(list)
+    for scope, record_id in keys:
+        ids_of[scope].append(record_id)
+    return or_(false(), *(and_(in_scope(table, scope), table.c.id.in_(ids)) for scope, ids in ids_of.items()))
 
 
 def scope_of_row(row: Row[Any]) -> Scope:
