@@ -14,6 +14,7 @@ from memory.errors import InvalidInput
 from memory.messages import Message, ModelRequest, SystemBlock, TextPart, ToolSpec
 from memory.parameters import MemoryParameters
 from memory.policy.budget import cut_to_tokens, room_for_turn
+from memory.policy.presets import parts_of
 from memory.policy.text import escape_data
 from memory.ports import TokenCounter
 from memory.prompt import sections
@@ -85,7 +86,10 @@ class _Section:
 
 _STABLE = (
     _Section(name="summary", render=lambda g, _: sections.conversation_summary(g.summary)),
-    _Section(name="instructions", render=lambda g, _: sections.instructions(g.agent_name, g.audience_note, g.tools)),
+    _Section(
+        name="instructions",
+        render=lambda g, p: sections.instructions(g.agent_name, g.audience_note, g.tools, parts_of(p.preset)),
+    ),
     _Section(
         name="core",
         render=lambda g, p: sections.core_memory(g.blocks, g.agent_name, p.core_memory_limit) if g.blocks else "",

@@ -6,13 +6,14 @@ section with nothing to say is an empty string.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cache
 from importlib import resources
 from string import Template
 
 from memory.messages import ToolSpec
+from memory.policy.presets import Parts
 from memory.policy.text import escape_data
 from memory.records import HUMAN, PERSONA, MemoryBlock, SearchHit, Source, StoredMessage
 
@@ -44,18 +45,50 @@ def window_summary(summary: str) -> str:
     return block("window_summary", summary) if summary.strip() else ""
 
 
-def instructions(agent_name: str, audience: str, tools: Sequence[ToolSpec]) -> str:
+# What the agent is told of each part of memory that is at work, in this order.
+_MEMORY_LINES: tuple[tuple[Callable[[Parts], bool], str], ...] = (
+    (
+        lambda parts: parts.rolling_summary,
+        "- What earlier sessions taught you stands in the conversation_summary block, rewritten after each session.",
+    ),
+    (
+        lambda parts: parts.core_memory,
+        "- Core memory is always before you, in the core_memory block. Keep it short: stable facts about the person "
+        "you talk to (human) and about yourself (persona).",
+    ),
+    (
+        lambda parts: parts.tools,
+        "- The newest messages follow this prompt. Older ones leave it by themselves: they are kept word for word in "
+        "recall memory, and a running summary of them stays in your context.\n"
+        "- Archival memory is a store without limit for facts and documents.",
+    ),
+    (
+        lambda parts: not parts.tools,
+        "- The newest messages follow this prompt. Older ones leave it by themselves, and a running summary of them "
+        "stays in your context.",
+    ),
+    (
+        lambda parts: parts.retrieval or parts.facts,
+        "- What fits the newest message is looked up for you and shown with it, in a memory_data block, together with "
+        "the present time.",
+    ),
+)
+
+
+def instructions(agent_name: str, audience: str, tools: Sequence[ToolSpec], parts: Parts) -> str:
     """Who the agent is, how its memory works and what it must keep to.
 
     Args:
         agent_name: the name it answers to.
         audience: one sentence on who hears the conversation, as ``policy.audience.audience_note`` gives it.
         tools: the tools offered; without any, nothing is said of tools.
+        parts: the parts of memory at work; nothing is said of the others.
     """
+    kinds = "\n".join(line for at_work, line in _MEMORY_LINES if at_work(parts))
     guide = Template(template("tool_guide")).substitute(tools="\n".join(map(_tool_line, tools))) if tools else ""
     return (
         Template(template("instructions"))
-        .substitute(agent_name=agent_name, audience=audience, tool_guide=guide)
+        .substitute(agent_name=agent_name, audience=audience, memory=kinds, tool_guide=guide)
         .strip()
     )
 

@@ -43,9 +43,14 @@ def test_sections_stand_in_order_from_the_most_to_the_least_stable() -> None:
 
 
 def test_empty_sections_are_left_out() -> None:
-    system = prompt_of(replace(GATHERED, summary="", window_summary=" ", blocks=())).request.system
+    system = prompt_of(replace(GATHERED, summary="", window_summary=" ")).request.system
     assert [block.name for block in system] == ["instructions", "core"]
     assert [block.cache_breakpoint for block in system] == [False, True]
+
+
+def test_core_memory_that_is_switched_off_is_left_out_and_the_breakpoint_stands_before_it() -> None:
+    system = prompt_of(replace(GATHERED, summary="", window_summary="", blocks=())).request.system
+    assert [(block.name, block.cache_breakpoint) for block in system] == [("instructions", True)]
 
 
 def test_the_newest_turn_is_a_data_block_and_then_the_persons_words() -> None:

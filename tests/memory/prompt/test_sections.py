@@ -6,11 +6,16 @@ import re
 from importlib import resources
 
 from memory.messages import user_message
+from memory.parameters import Preset
+from memory.policy.presets import parts_of
 from memory.policy.text import DATA_TAGS
 from memory.prompt import sections
 from memory.records import MemoryBlock, Source
 from tests.fakes import START
 from tests.memory.prompt.gathered import GATHERED, TOOLS, hit, stored
+
+FULL = parts_of(Preset.FULL)
+ROLLING = parts_of(Preset.ROLLING)
 
 
 def test_every_tag_that_marks_data_is_escaped_in_data() -> None:
@@ -26,7 +31,7 @@ def test_every_tag_that_marks_data_is_escaped_in_data() -> None:
 
 
 def test_the_instructions_name_the_agent_and_who_can_hear_it() -> None:
-    text = sections.instructions("Juno", "Everyone on this server can read this conversation.", TOOLS)
+    text = sections.instructions("Juno", "Everyone on this server can read this conversation.", TOOLS, FULL)
     assert text.startswith("You are Juno")
     assert "context is limited" in text
     assert "Everyone on this server can read this conversation." in text
@@ -34,7 +39,7 @@ def test_the_instructions_name_the_agent_and_who_can_hear_it() -> None:
 
 
 def test_the_instructions_list_the_tools_offered_with_one_line_each() -> None:
-    text = sections.instructions("Juno", "Only this person hears this conversation.", TOOLS)
+    text = sections.instructions("Juno", "Only this person hears this conversation.", TOOLS, FULL)
     assert "- core_memory_append(text, block): Save a durable fact to core memory.\n" in text
     assert "- archival_insert(text): Save a fact or document to the archive.\n" in text
     assert "More about it" not in text
@@ -42,7 +47,7 @@ def test_the_instructions_list_the_tools_offered_with_one_line_each() -> None:
 
 
 def test_without_tools_the_instructions_speak_of_none() -> None:
-    text = sections.instructions("Juno", "Only this person hears this conversation.", ())
+    text = sections.instructions("Juno", "Only this person hears this conversation.", (), ROLLING)
     assert "archival_insert" not in text
     assert "tools:" not in text
     assert "\n\n\n" not in text
