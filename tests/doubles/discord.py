@@ -39,7 +39,7 @@ from tests.doubles.discord_world import (
 )
 
 _DISCORD_EPOCH = datetime(2015, 1, 1, tzinfo=UTC)
-_PATIENCE = 20.0
+_PATIENCE = 40.0
 
 
 @dataclass(kw_only=True)

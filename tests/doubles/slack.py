@@ -27,7 +27,7 @@ BOT_TOKEN = "xoxb-double"
 APP_TOKEN = "xapp-double"
 SIGNING_SECRET = "signing-secret-of-the-double"
 
-_PATIENCE = 10.0
+_PATIENCE = 40.0
 _FIRST_TS = 1_772_442_000
 
 
