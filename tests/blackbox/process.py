@@ -23,6 +23,7 @@ from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, SlackDoubl
 CHAT_MODEL = "claude-sonnet-5-5"
 API_KEY = "sk-ant-key-of-the-double"
 
+_ROOT = Path(__file__).parents[2]
 _PATIENCE = 40.0
 
 
@@ -103,7 +104,7 @@ async def keepsake_run(folder: Path, settings: Mapping[str, str]) -> AsyncIterat
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bot", "run"),
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PORT": "0", **settings},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT), "PORT": "0", **settings},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
