@@ -60,7 +60,7 @@ class Database:
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        """A connection for reading."""
+        """A connection for reading. Each statement sees what is committed when it begins."""
         try:
             async with self.engine.connect() as connection:
                 yield connection
@@ -188,8 +188,9 @@ def _on_connect(connection: Any, _record: Any) -> None:
 
 
 def _on_begin(connection: Connection) -> None:
-    writes = connection.get_execution_options().get("keepsake_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    # A read goes without: its BEGIN would cost as much time as a small query.
+    if connection.get_execution_options().get("keepsake_writes", False):
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
 def _migrate(connection: Connection) -> None:

@@ -132,9 +132,7 @@ class MemorySystem:
     async def mark(self, item: InboxItem, state: InboxState, *, reply: str | None = None) -> None:
         """Note how far an accepted message has come."""
         async with self.transaction() as tx:
-            if reply is not None:
-                await self.stores.inbox.answer(item.scope, tx, item=item, reply=reply)
-            await self.stores.inbox.mark(item.scope, tx, item=item, state=state)
+            await self.stores.inbox.mark(item.scope, tx, item=item, state=state, reply=reply)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:

@@ -26,7 +26,7 @@ from memory.schema import search_entries
 _MAX_QUERY_CHARACTERS = 4_000
 _MAX_QUERY_TERMS = 32
 _MAX_WORD_CHARACTERS = 100
-_MAX_SCORED = 5_000  # BM25 takes a few microseconds a row
+_MAX_SCORED = 3_000  # BM25 takes a few microseconds a row
 _MAX_COMMON_TERMS = 3  # each makes BM25 walk all of its entries, and the commonest hardly tell entries apart
 _SCRUB_PAGES = 64
 

@@ -118,7 +118,7 @@ class ArchivalStore:
         await tx.connection.execute(insert(passages).values(**owner, **values, content_hash=digest))
         passage = Passage(scope=scope, **values)
         texts = pieces(content, heading=f"({spoken_date(now)})")
-        await self._search.put(scope, tx, source=Source.ARCHIVAL, items=[(passage.id, text) for text in texts])
+        await self._search.add(scope, tx, source=Source.ARCHIVAL, items=[(passage.id, text) for text in texts])
         tx.after_commit(
             lambda: _log.info("archival_insert", passage=passage.id, characters=len(content), entries=len(texts))
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import insert, select, update
 
 from memory.database import Database, Transaction
 from memory.schema import token_calibration
@@ -27,5 +27,7 @@ class CalibrationStore:
 
     async def save(self, tx: Transaction, *, model: str, ratio: float, samples: int) -> None:
         """Replace the row of a model."""
-        await tx.connection.execute(delete(token_calibration).where(token_calibration.c.model == model))
-        await tx.connection.execute(insert(token_calibration).values(model=model, ratio=ratio, samples=samples))
+        learned = {"ratio": ratio, "samples": samples}
+        row = update(token_calibration).where(token_calibration.c.model == model).values(learned)
+        if (await tx.connection.execute(row)).rowcount == 0:
+            await tx.connection.execute(insert(token_calibration).values(model=model, **learned))

@@ -86,9 +86,12 @@ class InboxStore:
         """Keep the reply, which is now to be delivered; the item as it is now."""
         return await self._change(scope, tx, item, state=InboxState.ANSWERED, reply=reply)
 
-    async def mark(self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState) -> InboxItem:
-        """Note how far the reply has come; the item as it is now."""
-        return await self._change(scope, tx, item, state=state)
+    async def mark(
+        self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState, reply: str | None = None
+    ) -> InboxItem:
+        """Note how far the reply has come, and what it is where one is given; the item as it is now."""
+        changes = {"state": state} if reply is None else {"state": state, "reply": reply}
+        return await self._change(scope, tx, item, **changes)
 
     async def pending(self) -> list[InboxItem]:
         """Every item of everybody that is neither delivered nor dropped, oldest first, for the start."""

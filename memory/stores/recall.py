@@ -110,7 +110,7 @@ class RecallStore:
             await tx.connection.execute(insert(table), [_row(message) for message in stored])
             if session.kept:
                 items = [(message.id, piece) for message in stored for piece in _searchable(message)]
-                await self._search.put(scope, tx, source=Source.RECALL, items=items)
+                await self._search.add(scope, tx, source=Source.RECALL, items=items)
         return stored
 
     async def window(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:

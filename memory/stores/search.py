@@ -9,6 +9,7 @@ rows, and what they do not hold is left out.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
@@ -68,10 +69,18 @@ class SearchStore:
         """Make records searchable, in place of whatever was searchable of them.
 
         Args:
+            items: as ``add`` takes them.
+        """
+        await self.remove(scope, tx, source=source, record_ids={record_id for record_id, _ in items})
+        await self.add(scope, tx, source=source, items=items)
+
+    async def add(self, scope: Scope, tx: Transaction, *, source: Source, items: Sequence[tuple[int, str]]) -> None:
+        """Make new records searchable.
+
+        Args:
             items: record id and text, speaker and date included; a long text comes in several items of the same
                 record (see ``policy.chunking``).
         """
-        await self.remove(scope, tx, source=source, record_ids={record_id for record_id, _ in items})
         chunks: Counter[int] = Counter()
         entries = []
         for record_id, text in items:
@@ -135,12 +144,10 @@ class SearchStore:
         wide = min(limit * _OVERFETCH, _MOST_CANDIDATES)
         if vector is None:
             vector = await self._vector_or_none(query)
-        near = []
-        if vector is not None:
-            near = await self._vectors.nearest(reach, source=source, vector=vector, limit=wide)
+        near, text_scores = await asyncio.gather(
+            self._nearest(reach, source, vector, wide), self._text_scores(reach, source, query, wide)
+        )
         async with self._database.read() as connection:
-            matches = await self._text_index.search(connection, reach, source, query, wide)
-            text_scores = {match.entry_id: match.text_score for match in matches}
             rows = await _look_up(connection, reach, source, text_scores.keys() | set(near))
         return self._scored(rows, source, text_scores, vector)
 
@@ -194,6 +201,14 @@ class SearchStore:
         except EmbedderError as error:
             _log.warning("embedder_failed", error=str(error))
             return None
+
+    async def _nearest(self, reach: Reach, source: Source, vector: Vectors | None, limit: int) -> list[int]:
+        return [] if vector is None else await self._vectors.nearest(reach, source=source, vector=vector, limit=limit)
+
+    async def _text_scores(self, reach: Reach, source: Source, query: str, limit: int) -> dict[int, float]:
+        async with self._database.read() as connection:
+            matches = await self._text_index.search(connection, reach, source, query, limit)
+        return {match.entry_id: match.text_score for match in matches}
 
     def _scored(
         self, rows: Sequence[Any], source: Source, text_scores: Mapping[int, float], vector: Vectors | None
