@@ -45,6 +45,7 @@ class _Client(discord.Client):
     """discord.py's client, with its message event bound to the adapter's callback."""
 
     def __init__(self, adapter: DiscordAdapter, *, message_content: bool, guild_ready_timeout: float) -> None:
+        discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice
         super().__init__(
             intents=discord.Intents(
                 guilds=True, guild_messages=True, dm_messages=True, message_content=message_content
