@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import aiohttp
 import pytest
@@ -206,3 +207,31 @@ async def test_the_health_page_shows_every_platform(running: Running) -> None:
         "discord": True,
         "slack": True,
     }
+
+
+async def test_slack_over_http_is_answered_once_and_only_if_it_is_signed(tmp_path: Path) -> None:
+    async with services() as outside:
+        slack = outside.slack
+        slack.add_user("U1", "Ann")
+        slack.add_channel("D1", is_im=True)
+        settings = outside.claude_settings | outside.slack_http_settings
+        async with keepsake_run(tmp_path, settings) as keepsake:
+            await keepsake.until_logged("ready")
+            url = f"http://127.0.0.1:{keepsake.logged('listening')[0]['port']}/slack/events"
+            forged = slack.envelope(slack.message("U1", "D1", "Forged", channel_type="im"))
+            event = slack.envelope(slack.message("U1", "D1", "Signed", channel_type="im"))
+
+            challenge = await slack.deliver_http(url, {"type": "url_verification", "challenge": "abc"})
+            unsigned = await slack.deliver_http(url, forged, **{"X-Slack-Signature": "v0=0000"})
+            told = [await slack.deliver_http(url, event) for _ in range(2)]
+            await slack.deliver_http(url, slack.envelope(slack.message("U1", "D1", "Last", channel_type="im")))
+            await slack.wait_for_posts(2)
+            keepsake.terminate()
+            assert await keepsake.ended() == 0
+
+        assert challenge[0] == 200
+        assert "abc" in challenge[1]
+        assert unsigned[0] == 401
+        assert [status for status, _ in told] == [200, 200]
+        assert [post["text"] for post in slack.posts()] == ["You said: Signed", "You said: Last"]
+        assert log_is_clean(keepsake), keepsake.stderr
