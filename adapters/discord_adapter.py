@@ -21,10 +21,12 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+from adapters.discord_commands import SlashCommands
 from adapters.discord_errors import PORTAL, start_failure
 from adapters.discord_message import PLATFORM, channel_id, incoming
 from adapters.text import split
 from bot.chat import Conversation, DeliveryFailed, DeliveryRefused, OnMessage, OutgoingMessage
+from bot.commands import Commands
 
 _log = structlog.get_logger(__name__)
 
@@ -42,9 +44,16 @@ _CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
 
 
 class _Client(discord.Client):
-    """discord.py's client, with its message event bound to the adapter's callback."""
+    """discord.py's client, with its message event bound to the adapter's callback, and its commands."""
 
-    def __init__(self, adapter: DiscordAdapter, *, message_content: bool, guild_ready_timeout: float) -> None:
+    def __init__(
+        self,
+        adapter: DiscordAdapter,
+        *,
+        commands: Commands | None,
+        message_content: bool,
+        guild_ready_timeout: float,
+    ) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice
         super().__init__(
             intents=discord.Intents(
@@ -56,6 +65,16 @@ class _Client(discord.Client):
             guild_ready_timeout=guild_ready_timeout,
         )
         self._adapter = adapter
+        self.tree = None if commands is None else SlashCommands(self, commands)
+
+    async def setup_hook(self) -> None:
+        if self.tree is not None:
+            await self.tree.register()
+
+    async def close(self) -> None:
+        if self.tree is not None:
+            await self.tree.stop()
+        await super().close()
 
     async def on_message(self, message: discord.Message) -> None:
         await self._adapter.receive(message)
@@ -70,6 +89,7 @@ class DiscordAdapter:
     Args:
         token: the bot token.
         on_message: stores a message durably. Called for the messages that are for the bot.
+        commands: offered as slash commands; None for a bot that only chats.
         api_url: another address for Discord's API, as ``https://host/api/v10``.
         gateway_url: another address for its gateway, as ``wss://host/``.
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
@@ -82,12 +102,14 @@ class DiscordAdapter:
         *,
         token: str,
         on_message: OnMessage,
+        commands: Commands | None = None,
         api_url: str | None = None,
         gateway_url: str | None = None,
         guild_ready_timeout: float = 2.0,
     ) -> None:
         self._token = token
         self._on_message = on_message
+        self._commands = commands
         self._api_url = api_url
         self._gateway_url = gateway_url
         self._guild_ready_timeout = guild_ready_timeout
@@ -121,7 +143,12 @@ class DiscordAdapter:
             await self._connect(message_content=False)
 
     async def _connect(self, *, message_content: bool) -> None:
-        client = _Client(self, message_content=message_content, guild_ready_timeout=self._guild_ready_timeout)
+        client = _Client(
+            self,
+            commands=self._commands,
+            message_content=message_content,
+            guild_ready_timeout=self._guild_ready_timeout,
+        )
         self._client = client
         try:
             await client.login(self._token)

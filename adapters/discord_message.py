@@ -38,7 +38,7 @@ def incoming(message: discord.Message, me: discord.ClientUser) -> IncomingMessag
         return None
     return IncomingMessage(
         id=str(message.id),
-        conversation=conversation_of(message),
+        conversation=conversation_in(message.channel, message.guild),
         person=f"{PLATFORM}:{message.author.id}",
         author_name=message.author.display_name,
         text=text,
@@ -46,19 +46,23 @@ def incoming(message: discord.Message, me: discord.ClientUser) -> IncomingMessag
     )
 
 
-def conversation_of(message: discord.Message) -> Conversation:
-    """Where a message was said, and who could read it."""
-    channel = message.channel
+def conversation_in(channel: discord.abc.Snowflake, guild: discord.Guild | None) -> Conversation:
+    """The conversation of a channel, and who can read it.
+
+    Args:
+        channel: where something is said; its id alone where Discord told no more.
+        guild: the server it belongs to; None in a direct chat, or where the server is not known yet.
+    """
     key = f"{PLATFORM}:{channel.id}"
     if isinstance(channel, discord.DMChannel):
         return Conversation(platform=PLATFORM, key=key, audience="dm")
-    if message.guild is None:  # a group chat, or a server that is not known yet
+    if guild is None:  # a group chat, or a server that is not known yet
         return Conversation(platform=PLATFORM, key=key, audience=f"channel:{channel.id}")
-    community = f"guild:{message.guild.id}"
+    community = f"guild:{guild.id}"
     place_id = channel.id
     if isinstance(channel, discord.Thread) and not channel.is_private():
         place_id = channel.parent_id
-    place = message.guild.get_channel(place_id)  # finds no private thread
+    place = guild.get_channel(place_id)  # finds no private thread
     if place is not None and _whole_server_reads(place):
         return Conversation(platform=PLATFORM, key=key, audience=community)
     return Conversation(platform=PLATFORM, key=key, audience=f"channel:{place_id}", community=community)

@@ -1,0 +1,278 @@
+"""The command table as Discord's slash commands: registered, offered, run, and answered.
+
+Invariant: every command is acknowledged before anything else is done, and answered for its caller alone. Who
+administers a server is read from the very interaction that needs it, whatever the server's settings let through.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import secrets
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import aiohttp
+import discord
+import structlog
+from discord import app_commands
+
+from adapters.discord_answers import Confirmation, send_reply, tell
+from adapters.discord_message import PLATFORM, conversation_in
+from bot import replies
+from bot.commands import Argument, Caller, Command, Commands, Group, Invocation, Kind
+
+_log = structlog.get_logger(__name__)
+
+_DESCRIPTION_LIMIT = 100
+_MOST_CHOICES = 25
+_STOP_SECONDS = 2.0
+_COMMAND_CHANGED = "This command has changed. Reload Discord (Ctrl+R) and choose it again."
+
+# Unknown interaction, unknown webhook, token expired, acknowledged already: nobody waits for an answer any more.
+_ENDED = frozenset({10062, 10015, 50027, 40060})
+
+_OPTION_TYPES: Mapping[Kind, type] = {Kind.TEXT: str, Kind.NUMBER: int, Kind.PERSON: discord.User}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """How a top-level command appears. ``permissions`` are what a server's settings start from."""
+
+    description: str
+    contexts: app_commands.AppCommandContext
+    permissions: discord.Permissions | None = None
+
+
+_SHOWN: Mapping[Group, _Shown] = {
+    Group.MYDATA: _Shown(
+        description="What I remember about you: see it, take it along, stop it, erase it.",
+        contexts=app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=False),
+    ),
+    Group.MEMORY: _Shown(
+        description="For admins of this server: look at what I remember of its members, and put it right.",
+        contexts=app_commands.AppCommandContext(guild=True, dm_channel=False, private_channel=False),
+        permissions=discord.Permissions(manage_guild=True),
+    ),
+}
+
+
+class SlashCommands(app_commands.CommandTree[discord.Client]):
+    """The commands of one connection.
+
+    Args:
+        client: the connection.
+        commands: the table, and what runs it.
+    """
+
+    def __init__(self, client: discord.Client, commands: Commands) -> None:
+        super().__init__(client, allowed_installs=app_commands.AppInstallationType(guild=True, user=False))
+        self._commands = commands
+        self._running: set[asyncio.Task[Any]] = set()
+        self._stopping = False
+        for group in Group:
+            rows = [row for row in commands.table if row.group is group]
+            if rows:
+                self.add_command(self._top_level(group, rows))
+
+    # registration
+
+    async def register(self) -> None:
+        """Tell Discord which commands there are, if it knows others. Without them, chatting still works."""
+        try:
+            known = [_registered_essence(command) for command in await self.fetch_commands()]
+            wanted = [_essence(command.to_dict(self)) for command in self.get_commands()]
+            if _by_name(known) == _by_name(wanted):
+                return
+            await self.sync()
+            _log.info("discord_commands_registered", count=len(self._commands.table))
+        except (discord.DiscordException, aiohttp.ClientError, OSError) as error:
+            _log.warning(
+                "discord_commands_not_registered",
+                error=type(error).__name__,
+                status=getattr(error, "status", None),
+                remedy="start again; if it stays so, invite the bot anew with the scope applications.commands",
+            )
+
+    def _top_level(self, group: Group, rows: list[Command]) -> app_commands.Group:
+        shown = _SHOWN[group]
+        top = app_commands.Group(
+            name=group.value,
+            description=shown.description,
+            allowed_contexts=shown.contexts,
+            guild_only=not shown.contexts.dm_channel,
+            default_permissions=shown.permissions,
+        )
+        for row in rows:
+            top.add_command(self._sub_command(row))
+        return top
+
+    def _sub_command(self, row: Command) -> app_commands.Command[Any, ..., None]:
+        async def callback(interaction: discord.Interaction, **options: object) -> None:
+            await self._perform(interaction, row, options)
+
+        # discord.py reads the options of a command from the signature of its function.
+        callback.__signature__ = _signature(row)  # type: ignore[attr-defined]
+        app_commands.describe(**{argument.name: _cut(argument.help) for argument in row.arguments})(callback)
+        command: app_commands.Command[Any, ..., None] = app_commands.Command(
+            name=row.name, description=_cut(row.help), callback=callback
+        )
+        for argument in row.arguments:
+            if argument.suggest is not None and argument.kind is not Kind.PERSON:  # Discord offers persons itself
+                self._offer(command, row, argument)
+        return command
+
+    def _offer(self, command: app_commands.Command[Any, ..., None], row: Command, argument: Argument) -> None:
+        async def choices(interaction: discord.Interaction, typed: str | int) -> list[app_commands.Choice[Any]]:
+            filled = {name: value for name, value in interaction.namespace if name != argument.name}
+            invocation = invocation_of(interaction, filled)
+            found = await self._commands.suggest(row.group, row.name, argument.name, invocation)
+            return [
+                app_commands.Choice(name=_cut(known.label), value=_option_value(argument, known.value))
+                for known in found
+                if str(typed).casefold() in f"{known.value} {known.label}".casefold()
+            ][:_MOST_CHOICES]
+
+        command.autocomplete(argument.name)(choices)
+
+    # calls
+
+    async def interaction_check(self, interaction: discord.Interaction, /) -> bool:
+        """Nothing is begun while the bot is stopping."""
+        return not self._stopping
+
+    async def stop(self) -> None:
+        """Begin no more commands, and end with those that run; one that takes too long is cancelled."""
+        self._stopping = True
+        if self._running:
+            _, late = await asyncio.wait(self._running, timeout=_STOP_SECONDS)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def _perform(self, interaction: discord.Interaction, row: Command, options: Mapping[str, object]) -> None:
+        await interaction.response.defer(ephemeral=True, thinking=True)
+        await self._followed(self._answer(interaction, row, invocation_of(interaction, options)))
+
+    async def _answer(self, interaction: discord.Interaction, row: Command, invocation: Invocation) -> None:
+        reply = await self._commands.run(row.group, row.name, invocation)
+        confirmation = None
+        if reply.confirm is not None:
+
+            async def confirmed(click: discord.Interaction) -> None:
+                if self._stopping:
+                    return
+                # Who clicks is asked anew: permissions may have been taken away meanwhile.
+                again = replace(invocation, caller=caller_of(click), confirmed=True)
+                await self._followed(self._answer(click, row, again))
+
+            confirmation = Confirmation(
+                label=reply.confirm, asked=interaction, confirmed=confirmed, failed=self.on_error
+            )
+        await send_reply(interaction, reply, confirmation)
+
+    async def _followed(self, answering: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(answering)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        await task
+
+    async def on_error(self, interaction: discord.Interaction, error: Exception, /) -> None:
+        """Say that a command failed, to its caller; where nobody waits any more, only log it."""
+        cause = error.original if isinstance(error, app_commands.CommandInvokeError) else error
+        if isinstance(cause, aiohttp.ClientError | OSError) or getattr(cause, "code", None) in _ENDED:
+            _log.warning("discord_command_unanswered", error=type(cause).__name__, interaction_id=interaction.id)
+            return
+        if isinstance(error, app_commands.CommandNotFound | app_commands.CommandSignatureMismatch):
+            await tell(interaction, _COMMAND_CHANGED)
+            return
+        error_id = secrets.token_hex(4)
+        _log.error("discord_command_broke", error_id=error_id, exc_info=cause)
+        await tell(interaction, replies.bug(error_id))
+
+
+def invocation_of(interaction: discord.Interaction, options: Mapping[str, object]) -> Invocation:
+    """A call as the application knows it; persons as ``discord:<id>``, options left out as nothing."""
+    channel = interaction.channel or discord.Object(interaction.channel_id or 0)
+    return Invocation(
+        caller=caller_of(interaction),
+        conversation=conversation_in(channel, interaction.guild),
+        arguments={name: _as_text(value) for name, value in options.items() if value is not None},
+    )
+
+
+def caller_of(interaction: discord.Interaction) -> Caller:
+    """Who called, with the server as administered only where Discord says so in this interaction."""
+    return Caller(
+        person=f"{PLATFORM}:{interaction.user.id}",
+        name=interaction.user.display_name,
+        admin_of=frozenset({f"guild:{interaction.guild_id}"} if _administers(interaction) else ()),
+    )
+
+
+def _administers(interaction: discord.Interaction) -> bool:
+    """By the channel and by the member's roles: what a channel's settings grant counts for that channel only."""
+    guild, member = interaction.guild, interaction.user
+    if guild is None or guild.unavailable or not isinstance(member, discord.Member):
+        return False
+    return all(
+        permissions.administrator or permissions.manage_guild
+        for permissions in (interaction.permissions, member.guild_permissions)
+    )
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, discord.abc.User | discord.Object):
+        return f"{PLATFORM}:{value.id}"
+    return str(value)
+
+
+def _option_value(argument: Argument, value: str) -> str | int:
+    return int(value) if argument.kind is Kind.NUMBER else value
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _DESCRIPTION_LIMIT else text[: _DESCRIPTION_LIMIT - 1] + "…"
+
+
+def _signature(row: Command) -> inspect.Signature:
+    parameters = [
+        inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=discord.Interaction)
+    ]
+    for argument in row.arguments:
+        kind = _OPTION_TYPES[argument.kind]
+        parameters.append(
+            inspect.Parameter(
+                argument.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=kind if argument.required else kind | None,
+                default=inspect.Parameter.empty if argument.required else None,
+            )
+        )
+    return inspect.Signature(parameters)
+
+
+def _by_name(commands: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {command["name"]: command for command in commands}
+
+
+def _registered_essence(command: app_commands.AppCommand) -> dict[str, Any]:
+    permissions = command.default_member_permissions
+    return _essence(
+        {**command.to_dict(), "default_member_permissions": None if permissions is None else permissions.value}
+    )
+
+
+def _essence(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """What people notice of a command; what Discord adds, or leaves out as its default, is left out here too."""
+    essence = {name: payload[name] for name in ("name", "type", "description")}
+    for name in ("default_member_permissions", "required", "autocomplete"):
+        if payload.get(name):
+            essence[name] = payload[name]
+    for name in ("contexts", "integration_types"):
+        if payload.get(name):
+            essence[name] = sorted(payload[name])
+    if payload.get("options"):
+        essence["options"] = [_essence(option) for option in payload["options"]]
+    return essence
