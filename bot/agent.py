@@ -26,12 +26,13 @@ from memory.messages import (
     TextPart,
     ToolCall,
     ToolResult,
+    ToolSpec,
     assistant_message,
 )
 from memory.parameters import MemoryParameters
 from memory.person import Exchange, PersonMemory
 from memory.ports import ChatModel, TokenCounter
-from memory.prompt.assembler import Gathered, Prompt, assemble
+from memory.prompt.assembler import Gathered, assemble
 
 _log = structlog.get_logger(__name__)
 
@@ -48,13 +49,11 @@ class TurnResult:
     Attributes:
         reply: what to say to the person.
         messages: what the turn adds to the conversation after the person's message; empty when refused.
-        fixed_tokens: calibrated tokens of the last prompt that are no messages.
         refused: the model would not answer.
     """
 
     reply: str
     messages: tuple[Message, ...]
-    fixed_tokens: int
     refused: bool = False
 
 
@@ -84,13 +83,18 @@ class Agent:
         self._parameters = parameters
         self._secret = secret
 
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools offered with every message."""
+        return self._toolbox.specs
+
     async def run_turn(self, memory: PersonMemory, exchange: Exchange, *, now: datetime) -> TurnResult:
         """Answer one stored message.
 
         Raises:
             ModelError: the model could not answer; nothing was stored beyond what its tools did.
         """
-        gathered = await memory.gather(exchange, tools=self._toolbox.specs, now=now)
+        gathered = await memory.gather(exchange, tools=self.tools, now=now)
         turn = _Turn(gathered=gathered)
         while True:
             response = await self._ask(turn, memory)
@@ -125,7 +129,6 @@ class Agent:
             tools_enabled=turn.calls < parameters.tool_call_cap,
             person_hash=self._person_hash(memory.place.scope.person),
         )
-        turn.prompt = prompt
         response = await self.model.complete(prompt.request)
         if response.usage is not None:
             self._counter.calibrate(estimated=prompt.estimated, actual=response.usage.input_tokens)
@@ -174,7 +177,6 @@ class _Turn:
     """The state of a turn while it runs."""
 
     gathered: Gathered
-    prompt: Prompt | None = None
     calls: int = 0
     pauses: int = 0
     added: list[Message] = field(default_factory=list)
@@ -182,14 +184,11 @@ class _Turn:
     def ended(self, text: str, *, already_added: bool = False) -> TurnResult:
         """The turn ends with an answer."""
         added = self.added if already_added else [*self.added, assistant_message(text)]
-        return TurnResult(reply=text, messages=tuple(added), fixed_tokens=self._fixed_tokens())
+        return TurnResult(reply=text, messages=tuple(added))
 
     def refused(self) -> TurnResult:
         """The turn ends without one."""
-        return TurnResult(reply=replies.REFUSED, messages=(), fixed_tokens=self._fixed_tokens(), refused=True)
-
-    def _fixed_tokens(self) -> int:
-        return self.prompt.fixed_tokens if self.prompt else 0
+        return TurnResult(reply=replies.REFUSED, messages=(), refused=True)
 
 
 def _final_text(response: ModelResponse) -> str:

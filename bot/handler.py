@@ -155,20 +155,19 @@ class ChatHandler:
     async def _take_turn(self, task: _Task) -> None:
         memory = self._memory_of(task.incoming)
         exchange: Exchange | None = None
-        fixed_tokens = 0
         try:
             async with task.channel.typing(task.incoming.conversation):
                 exchange = await memory.begin(_new_message(task.incoming), task.item)
                 now = max(self._clock.now(), task.incoming.sent_at)
                 result = await self._agent.run_turn(memory, exchange, now=now)
                 await self._store(memory, exchange, result, task.item)
-            reply, fixed_tokens = result.reply, result.fixed_tokens
+            reply = result.reply
         except MemorySystemError as error:
             _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
             reply = replies.trouble(error)
         await self._deliver(task, reply)
         if exchange is not None:
-            await memory.keep_small(exchange, fixed_tokens=fixed_tokens)
+            await memory.keep_small(exchange, tools=self._agent.tools)
 
     async def _store(self, memory: PersonMemory, exchange: Exchange, result: TurnResult, item: InboxItem) -> None:
         if result.refused:

@@ -17,7 +17,7 @@ from memory.messages import Message, Role, ToolSpec
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
 from memory.ports import TokenCounter
-from memory.prompt.assembler import Gathered, message_tokens
+from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
 from memory.records import (
     Change,
     EvictionReason,
@@ -111,31 +111,40 @@ class PersonMemory:
 
     async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """Everything that the prompt of this exchange is made of."""
-        scope = self.place.scope
-        parts = parts_of(self._services.parameters.preset)
-        summary, blocks, window = await asyncio.gather(
-            self._stores.summaries.latest(scope),
-            self._stores.blocks.load(scope),
-            self._stores.recall.window(scope, self.place.conversation),
+        standing, window = await asyncio.gather(
+            self._standing(exchange, tools=tools, now=now),
+            self._stores.recall.window(self.place.scope, self.place.conversation),
         )
         hits: tuple[SearchHit, ...] = ()
-        if parts.retrieval:
+        if parts_of(self._services.parameters.preset).retrieval:
             hits = await self._services.retriever.retrieve(
-                scope,
+                self.place.scope,
                 self.place.reach,
                 exchange.user.text,
                 limit=self._services.parameters.retrieved_hits,
                 exclude=frozenset(message.id for message in window) | {exchange.user.id},
             )
+        return replace(
+            standing,
+            history=tuple(message for message in window if message.id < exchange.user.id),
+            turn=(exchange.user.message,),
+            hits=hits,
+        )
+
+    async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
+        """What a prompt of this conversation holds before any message."""
+        scope = self.place.scope
+        parts = parts_of(self._services.parameters.preset)
+        summary, blocks = await asyncio.gather(self._stores.summaries.latest(scope), self._stores.blocks.load(scope))
         return Gathered(
             agent_name=self._services.parameters.agent_name,
             audience_note=audience_note(self.place.audience),
             summary=summary.text if summary is not None and parts.rolling_summary else "",
             blocks=blocks if parts.core_memory else (),
             window_summary=exchange.session.window_summary,
-            history=tuple(message for message in window if message.id < exchange.user.id),
-            turn=(exchange.user.message,),
-            hits=hits,
+            history=(),
+            turn=(),
+            hits=(),
             now=now,
             tools=tools,
         )
@@ -194,9 +203,20 @@ class PersonMemory:
                 at=self._services.clock.now(),
             )
 
-    async def keep_small(self, exchange: Exchange, *, fixed_tokens: int) -> None:
-        """After the reply: evict what is too much for the window; a job folds it into the window summary."""
-        if await self._services.window.keep_small(exchange.session, fixed_tokens=fixed_tokens):
+    async def keep_small(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...]) -> None:
+        """After the reply: evict what is too much for the window; a job folds it into the window summary.
+
+        Args:
+            exchange: from ``begin``.
+            tools: those offered with every message.
+        """
+        services = self._services
+        # Measured anew: the turn may have failed before it knew, or have written to core memory.
+        standing = await self._standing(exchange, tools=tools, now=services.clock.now())
+        fixed = await asyncio.to_thread(
+            fixed_tokens, standing, parameters=services.parameters, counter=services.counter
+        )
+        if await services.window.keep_small(exchange.session, fixed_tokens=fixed):
             self._services.jobs.kick()
 
     async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:

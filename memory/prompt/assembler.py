@@ -21,7 +21,7 @@ from memory.prompt import sections
 from memory.prompt.fitting import as_json, fit_data, fit_history, fit_turn, message_tokens
 from memory.records import MemoryBlock, SearchHit, StoredMessage
 
-__all__ = ["Gathered", "Prompt", "assemble", "message_tokens"]
+__all__ = ["Gathered", "Prompt", "assemble", "fixed_tokens", "message_tokens"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class Prompt:
         request: ready to be sent.
         tokens: its size, calibrated.
         estimated: its size as the counter estimates it; what ``TokenCounter.calibrate`` wants.
-        fixed_tokens: the size of the system prompt and the tools alone, calibrated.
+        fixed_tokens: the size of everything that is no message, as ``fixed_tokens`` gives it.
         report: estimated tokens per section; they sum to ``estimated``.
         dropped_messages: messages of the history that are not in the request.
         cut: whether something of the newest turn was shortened.
@@ -123,9 +123,8 @@ def assemble(
     """
     if not gathered.turn or not gathered.turn[0].text.strip():
         raise InvalidInput("The message holds no text. Send some words.")
-    system = (*_blocks(_STABLE, gathered, parameters), *_blocks(_CHANGING, gathered, parameters))
-    report = {block.name: counter.count(block.text) for block in system}
-    report["tools"] = sum(_tool_tokens(tool, counter) for tool in gathered.tools)
+    system = _system(gathered, parameters)
+    report = _fixed_report(system, gathered.tools, counter)
     fixed = sum(report.values())
     room = room_for_turn(fixed, parameters, counter.calibrated)
 
@@ -161,6 +160,21 @@ def assemble(
         dropped_messages=len(gathered.history) - len(history),
         cut=cut,
     )
+
+
+def fixed_tokens(gathered: Gathered, *, parameters: MemoryParameters, counter: TokenCounter) -> int:
+    """The size of the system prompt and the tools alone, calibrated; history, turn and hits do not matter."""
+    report = _fixed_report(_system(gathered, parameters), gathered.tools, counter)
+    return counter.calibrated(sum(report.values()))
+
+
+def _system(gathered: Gathered, parameters: MemoryParameters) -> tuple[SystemBlock, ...]:
+    return (*_blocks(_STABLE, gathered, parameters), *_blocks(_CHANGING, gathered, parameters))
+
+
+def _fixed_report(system: Sequence[SystemBlock], tools: Sequence[ToolSpec], counter: TokenCounter) -> dict[str, int]:
+    sizes = {block.name: counter.count(block.text) for block in system}
+    return {**sizes, "tools": sum(_tool_tokens(tool, counter) for tool in tools)}
 
 
 def _tool_tokens(tool: ToolSpec, counter: TokenCounter) -> int:

@@ -77,7 +77,7 @@ async def next_context(world: World) -> int:
     return fixed_size(world.model.requests[before]) + sum(message.tokens for message in window)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(WINDOWS), turns)
 async def test_no_request_passes_the_window_and_after_each_turn_the_context_is_under_the_threshold(
     window: int, conversation: list[tuple[int, list[Answer]]]
@@ -92,6 +92,25 @@ async def test_no_request_passes_the_window_and_after_each_turn_the_context_is_u
                 assert await next_context(world) <= window * parameters.eviction_threshold
             assert all(size(request) <= window - 200 for request in world.model.requests)
             assert all(size(request) <= window for request in digest.requests)
+
+
+async def test_a_turn_that_failed_leaves_the_context_under_the_threshold_too(tmp_path: Path) -> None:
+    parameters = MemoryParameters(context_window_tokens=2_200, max_output_tokens=200)
+    async with running(tmp_path, parameters=parameters) as world:
+        for answer in ("ok", "ok", ModelUnavailable("no connection")):
+            world.model.answers = [answer]
+            await world.say(words(400))
+        assert await next_context(world) <= 2_200 * parameters.eviction_threshold
+
+
+async def test_what_a_turn_writes_to_core_memory_counts_at_once(tmp_path: Path) -> None:
+    parameters = MemoryParameters(context_window_tokens=2_200, max_output_tokens=200)
+    note = ToolCall(id="note", name="core_memory_append", arguments={"text": "a " * 350})
+    async with running(tmp_path, parameters=parameters) as world:
+        await world.say(words(200))
+        world.model.answers = [[TextPart(text="Noted."), note]]
+        await world.say(words(200))
+        assert await next_context(world) <= 2_200 * parameters.eviction_threshold
 
 
 @pytest.mark.parametrize("window", WINDOWS)
