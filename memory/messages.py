@@ -228,7 +228,12 @@ def parts_to_json(parts: Sequence[Part]) -> str:
 
 def parts_from_json(text: str) -> tuple[Part, ...]:
     """The inverse of ``parts_to_json``. Raises ValueError on anything else."""
-    return tuple(_part_from_value(value) for value in json.loads(text))
+    return parts_from_values(json.loads(text))
+
+
+def parts_from_values(values: Sequence[Mapping[str, Any]]) -> tuple[Part, ...]:
+    """The parts that a JSON array of ``parts_to_json`` holds, once it is parsed."""
+    return tuple(_part_from_value(value) for value in values)
 
 
 def message_to_json(message: Message) -> str:

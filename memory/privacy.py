@@ -126,13 +126,17 @@ class Privacy:
         """Everything kept about a person, ready to be written as JSON. Raises InvalidInput.
 
         Returns:
-            ``person``, ``exported_at`` and ``scopes``: audience -> store -> rows. Ids are strings, times ISO 8601.
+            ``format``, ``person``, ``exported_at`` and ``scopes``: audience -> store -> rows. Ids are strings,
+            times ISO 8601.
         """
+        from memory.policy.export_format import FORMAT  # its models take a while to make
+
         scopes = {}
         for scope in await self.scopes_of(person):
             rows = {store.name: await store.export(scope) for store in self._stores}
-            scopes[scope.audience] = {name: _json_ready(found) for name, found in rows.items() if found}
-        return {"person": person, "exported_at": self._clock.now().isoformat(), "scopes": scopes}
+            scopes[scope.audience] = {name: list(map(_json_ready, found)) for name, found in rows.items() if found}
+        exported_at = self._clock.now().isoformat()
+        return {"format": FORMAT, "person": person, "exported_at": exported_at, "scopes": scopes}
 
     async def erase(self, person: str) -> ErasureReceipt:
         """Erase a person for good: the rows in one transaction, then the words from the files.
@@ -270,12 +274,13 @@ def _search_file(path: Path, needles: Needles) -> Iterator[tuple[int, str]]:
             start += len(data) - overlap
 
 
-def _json_ready(value: Any) -> Any:
+def _json_ready(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with its ids as strings and its times as ISO 8601; what is JSON already stays as it is."""
+    return {name: _plain(value) for name, value in row.items()}
+
+
+def _plain(value: Any) -> Any:
     match value:
-        case Mapping():
-            return {key: _json_ready(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_json_ready(item) for item in value]
         case datetime():
             return value.isoformat()
         case int() if abs(value) > _EXACT_IN_JSON:

@@ -24,7 +24,15 @@ from memory.policy.text import spoken_date
 from memory.ports import Clock, Vectors
 from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
 from memory.schema import archival_stats, passages
-from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row, with_keys
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+    scope_of_row,
+    with_keys,
+)
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -32,6 +40,7 @@ _log = structlog.get_logger(__name__)
 _OVERFETCH = 3  # importance, age and use may lift a passage this far
 _MANY = 500  # results asked for where types and importance leave too few of the first ones
 _DAY = timedelta(days=1)
+_CHANGING = ("last_accessed_at", "access_count", "forgotten_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +126,7 @@ class ArchivalStore:
         owner = {"person": scope.person, "audience": scope.audience}
         await tx.connection.execute(insert(passages).values(**owner, **values, content_hash=digest))
         passage = Passage(scope=scope, **values)
-        texts = pieces(content, heading=f"({spoken_date(now)})")
+        texts = _searchable(content, now)
         await self._search.add(scope, tx, source=Source.ARCHIVAL, items=[(passage.id, text) for text in texts])
         tx.after_commit(
             lambda: _log.info("archival_insert", passage=passage.id, characters=len(content), entries=len(texts))
@@ -219,6 +228,22 @@ class ArchivalStore:
         """Every passage of a scope, the forgotten ones included, oldest first."""
         return await rows_of_scope(self._database, passages, scope)
 
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back rows of an export, searchable but for the forgotten; how many were not there.
+
+        Raises:
+            InvalidInput: another passage has the id of one of them.
+        """
+        new = await restore_rows(tx, passages, scope, rows, changing=_CHANGING)
+        items = [
+            (row["id"], text)
+            for row in new
+            if row["forgotten_at"] is None
+            for text in _searchable(row["content"], row["created_at"])
+        ]
+        await self._search.add(scope, tx, source=Source.ARCHIVAL, items=items)
+        return len(new)
+
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every passage of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope) for table in (passages, archival_stats)}
@@ -258,11 +283,17 @@ class ArchivalStore:
     async def _count(self, scope: Scope, tx: Transaction, *, hit: bool) -> None:
         column = archival_stats.c.hits if hit else archival_stats.c.misses
         counted = update(archival_stats).where(in_scope(archival_stats, scope)).values({column: column + 1})
-        if (await tx.connection.execute(counted)).rowcount == 0:
-            first = {"hits": int(hit), "misses": int(not hit)}
-            await tx.connection.execute(
-                insert(archival_stats).values(person=scope.person, audience=scope.audience, **first)
-            )
+        holds_any = select(passages.c.id).where(in_scope(passages, scope)).limit(1)
+        if (await tx.connection.execute(counted)).rowcount or not (await tx.connection.execute(holds_any)).first():
+            return  # an empty archive has nothing to hit or miss, and that of an erased person stays empty
+        first = {"hits": int(hit), "misses": int(not hit)}
+        await tx.connection.execute(
+            insert(archival_stats).values(person=scope.person, audience=scope.audience, **first)
+        )
+
+
+def _searchable(content: str, created_at: datetime) -> list[str]:
+    return pieces(content, heading=f"({spoken_date(created_at)})")
 
 
 def _alive(scope: Scope) -> ColumnElement[bool]:

@@ -5,6 +5,7 @@ Invariant: entries are only ever added, and hold no text of any memory.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import insert, select
@@ -14,7 +15,7 @@ from memory.ids import IdSource
 from memory.ports import Clock
 from memory.records import AuditEntry, Reach, Scope
 from memory.schema import audit_log
-from memory.stores.scoped import delete_scope, in_reach, rows_of_scope, scope_of_row
+from memory.stores.scoped import delete_scope, in_reach, restore_rows, rows_of_scope, scope_of_row
 
 
 class AuditStore:
@@ -70,6 +71,10 @@ class AuditStore:
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every entry of a scope."""
         return await rows_of_scope(self._database, audit_log, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back entries of an export; how many were not there. Raises InvalidInput where another one is."""
+        return len(await restore_rows(tx, audit_log, scope, rows))
 
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every entry of a scope."""

@@ -8,7 +8,7 @@ Invariant: a message comes out as it went in, part by part, in the order it was 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -17,7 +17,7 @@ from sqlalchemy import Row, Select, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.messages import Message, Role, parts_from_json, parts_to_json
+from memory.messages import Message, Role, parts_from_json, parts_from_values, parts_to_json
 from memory.policy.chunking import pieces
 from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
 from memory.policy.text import spoken_date
@@ -34,7 +34,16 @@ from memory.records import (
     StoredMessage,
 )
 from memory.schema import messages as table
-from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, rows_of_scope, scope_of_row, with_keys
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    in_reach,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+    scope_of_row,
+    with_keys,
+)
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -45,6 +54,8 @@ _FOLDED_REASONS = (EvictionReason.THRESHOLD, EvictionReason.HISTORY_LIMIT, Evict
 # Results asked for where the first candidates were nearly all left out, as with someone who talks in many channels
 # at once and whose messages still stand in their windows.
 _MANY = 500
+
+_CHANGING = ("tokens", "evicted_at", "eviction_reason", "folded")
 
 
 class RecallStore:
@@ -245,6 +256,33 @@ class RecallStore:
         rows = await rows_of_scope(self._database, table, scope)
         return [{**row, "parts": json.loads(row["parts"])} for row in rows]
 
+    async def restore(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        unkept_sessions: Collection[int] = (),
+    ) -> int:
+        """Put back rows of an export, and make their texts searchable; how many were not there.
+
+        Args:
+            scope: whose log.
+            tx: the open transaction.
+            rows: as ``export`` gave them.
+            unkept_sessions: sessions of which nothing becomes searchable.
+
+        Raises:
+            InvalidInput: another message has the id of one of them.
+        """
+        messages = {row["id"]: _exported(scope, row) for row in rows}
+        values = [_row(message) for message in messages.values()]
+        new = [messages[row["id"]] for row in await restore_rows(tx, table, scope, values, changing=_CHANGING)]
+        searchable = [message for message in new if message.session_id not in unkept_sessions]
+        items = [(message.id, piece) for message in searchable for piece in _searchable(message)]
+        await self._search.add(scope, tx, source=Source.RECALL, items=items)
+        return len(new)
+
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every message of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope)}
@@ -308,6 +346,15 @@ def _row(message: StoredMessage) -> dict[str, Any]:
         "eviction_reason": None if message.eviction_reason is None else message.eviction_reason.value,
         "folded": message.folded,
     }
+
+
+def _exported(scope: Scope, row: Mapping[str, Any]) -> StoredMessage:
+    """The message of a row of an export."""
+    fields = {name: value for name, value in row.items() if name not in ("role", "parts")}
+    message = Message(role=Role(row["role"]), parts=parts_from_values(row["parts"]))
+    if row["eviction_reason"] is not None:
+        fields["eviction_reason"] = EvictionReason(row["eviction_reason"])
+    return StoredMessage(scope=scope, message=message, **fields)
 
 
 def _stored(row: Row[Any]) -> StoredMessage:

@@ -7,16 +7,18 @@ say so in their docstring.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, FromClause, Row, Table, and_, delete, false, or_, select
+from sqlalchemy import ColumnElement, FromClause, Row, Table, and_, delete, false, insert, or_, select, tuple_
 
 from memory.database import Database, Transaction
+from memory.errors import InvalidInput
 from memory.records import Reach, Scope
 
 _SCOPE_COLUMNS = ("person", "audience")
+_KEYS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
 
 
 def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
@@ -55,6 +57,49 @@ async def rows_of_scope(database: Database, table: Table, scope: Scope) -> list[
     query = select(*columns).where(in_scope(table, scope)).order_by(*table.primary_key.columns)
     async with database.read() as connection:
         return [dict(row) for row in (await connection.execute(query)).mappings()]
+
+
+async def restore_rows(
+    tx: Transaction,
+    table: Table,
+    scope: Scope,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    changing: Collection[str] = (),
+) -> list[Mapping[str, Any]]:
+    """Insert those rows of an export that are not there yet, and return them.
+
+    Args:
+        tx: the open transaction.
+        table: where they belong; its key must have columns besides the scope's.
+        scope: whose they are.
+        rows: values of every column but the scope's.
+        changing: columns that go on changing while a row stays the same; a difference there is none.
+
+    Raises:
+        InvalidInput: another row has the key of one of them.
+    """
+    key = [column for column in table.primary_key if column.name not in _SCOPE_COLUMNS]
+    keys = [tuple(row[column.name] for column in key) for row in rows]
+    there: dict[tuple[Any, ...], Mapping[str, Any]] = {}
+    for start in range(0, len(keys), _KEYS_PER_STATEMENT):
+        some = tuple_(*key).in_(keys[start : start + _KEYS_PER_STATEMENT])
+        for found in (await tx.connection.execute(select(table).where(in_scope(table, scope), some))).mappings():
+            there[tuple(found[column.name] for column in key)] = dict(found)
+    new = []
+    for place, row in zip(keys, rows, strict=True):
+        known = there.setdefault(place, row)
+        if known is row:
+            new.append(row)
+        elif any(known[name] != value for name, value in row.items() if name not in changing):
+            raise InvalidInput(
+                f"Something else is kept under {' '.join(map(str, place))} in {table.name} of {scope} already. "
+                "Nothing was imported. Import into an empty database, or erase this person here first."
+            )
+    if new:
+        owner = {"person": scope.person, "audience": scope.audience}
+        await tx.connection.execute(insert(table), [{**owner, **row} for row in new])
+    return new
 
 
 async def delete_scope(tx: Transaction, table: Table, scope: Scope) -> int:

@@ -5,18 +5,19 @@ Invariant: a version is never changed. A rollback appends a version, so that it 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import Row, delete, func, insert, select
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ports import TokenCounter
 from memory.records import Change, Scope, SummaryVersion
 from memory.schema import summary_versions
-from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope
 
 _log = structlog.get_logger(__name__)
 
@@ -125,6 +126,17 @@ class SummaryStore:
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every kept version of a scope."""
         return await rows_of_scope(self._database, summary_versions, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back versions of an export; how many were not there. Those too old to be kept here stay away.
+
+        Raises:
+            InvalidInput: another version has the number of one of them.
+        """
+        newest = select(func.max(summary_versions.c.version)).where(in_scope(summary_versions, scope))
+        too_old = ((await tx.connection.execute(newest)).scalar() or 0) - self._kept
+        kept = [row for row in rows if row["version"] > too_old]
+        return len(await restore_rows(tx, summary_versions, scope, kept))
 
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every version of a scope."""
