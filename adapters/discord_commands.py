@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import secrets
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,9 +81,7 @@ class SlashCommands(app_commands.CommandTree[discord.Client]):
     async def register(self) -> None:
         """Tell Discord which commands there are, if it knows others. Without them, chatting still works."""
         try:
-            known = [_registered_essence(command) for command in await self.fetch_commands()]
-            wanted = [_essence(command.to_dict(self)) for command in self.get_commands()]
-            if _by_name(known) == _by_name(wanted):
+            if await self._registered() == _essences(command.to_dict(self) for command in self.get_commands()):
                 return
             await self.sync()
             _log.info("discord_commands_registered", count=len(self._commands.table))
@@ -94,6 +92,11 @@ class SlashCommands(app_commands.CommandTree[discord.Client]):
                 status=getattr(error, "status", None),
                 remedy="start again; if it stays so, invite the bot anew with the scope applications.commands",
             )
+
+    async def _registered(self) -> dict[str, dict[str, Any]]:
+        # As Discord writes them down: discord.py's own value for a fetched command loses where it may be used.
+        application = self.client.application_id
+        return {} if application is None else _essences(await self.client.http.get_global_commands(application))
 
     def _top_level(self, group: Group, rows: list[Command]) -> app_commands.Group:
         shown = _SHOWN[group]
@@ -253,15 +256,8 @@ def _signature(row: Command) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def _by_name(commands: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    return {command["name"]: command for command in commands}
-
-
-def _registered_essence(command: app_commands.AppCommand) -> dict[str, Any]:
-    permissions = command.default_member_permissions
-    return _essence(
-        {**command.to_dict(), "default_member_permissions": None if permissions is None else permissions.value}
-    )
+def _essences(commands: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {command["name"]: _essence(command) for command in commands}
 
 
 def _essence(payload: Mapping[str, Any]) -> dict[str, Any]:
@@ -269,7 +265,7 @@ def _essence(payload: Mapping[str, Any]) -> dict[str, Any]:
     essence = {name: payload[name] for name in ("name", "type", "description")}
     for name in ("default_member_permissions", "required", "autocomplete"):
         if payload.get(name):
-            essence[name] = payload[name]
+            essence[name] = int(payload[name])  # Discord writes permissions as text
     for name in ("contexts", "integration_types"):
         if payload.get(name):
             essence[name] = sorted(payload[name])
