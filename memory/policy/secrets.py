@@ -63,7 +63,7 @@ _KEY_LABEL = r"""(?:api|secret|access|private|signing|encryption|license|auth|be
     [ _-]?(?:access[ _-]?)?(?:key|token|secret)|token|secret"""
 _LABELLED_KEY = re.compile(
     rf"""((?<![A-Za-z])(?:{_KEY_LABEL})["'`]?\s{{0,3}}(?::|=>?|\bis\b|\bist\b|\best\b|\bes\b)\s{{0,3}}["'`]?)
-    (?=[A-Za-z0-9_+/.~-]{0, 200}\d)[A-Za-z0-9_+/.~-]{{12,}}=*""",
+    (?=[A-Za-z0-9_+/.~-]{{0,200}}\d)[A-Za-z0-9_+/.~-]{{12,}}=*""",
     re.IGNORECASE | re.VERBOSE,
 )
 
