@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx2
 import structlog
-from anthropic import AnthropicError, APIStatusError, AsyncAnthropic, Timeout
+from anthropic import AnthropicError, APIStatusError, AsyncAnthropic, BadRequestError, Timeout
 
 from bot.llm_wire import StreamedAnswer, request_body
 from memory.errors import (
@@ -81,6 +81,7 @@ class ClaudeModel:
         self._model = model
         self._deadline = deadline
         self._retry_pause = retry_pause
+        self._schemas_refused = False
         # The library sleeps for as long as the service tells it to, so the trying again is ours.
         timeout = Timeout(deadline, connect=min(deadline, _CONNECT_SECONDS))
         self._client = AsyncAnthropic(api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout)
@@ -99,6 +100,8 @@ class ClaudeModel:
             ModelError: its subclass says who must act. What ``on_text`` raises passes through as it is.
         """
         body = request_body(request, model=self._model)
+        if self._schemas_refused:
+            body.pop("output_config", None)
         deadline = asyncio.timeout(self._deadline)
         try:
             async with deadline:
@@ -116,6 +119,13 @@ class ClaudeModel:
     async def _answer(self, body: Mapping[str, Any], on_text: OnText | None) -> ModelResponse:
         try:
             return await self._attempt(body, on_text)
+        except ModelRejected as error:
+            if "output_config" not in body or not isinstance(error.__cause__, BadRequestError):
+                raise
+            # A proxy or another model may know no schemas. Whoever asked reads free text as well.
+            _log.warning("answer_schema_refused", model=self._model)
+            self._schemas_refused = True
+            return await self._attempt({key: body[key] for key in body if key != "output_config"}, on_text)
         except (ModelOverloaded, ModelUnavailable) as error:
             _log.warning("model_call_retried", model=self._model, error=type(error).__name__)
         await asyncio.sleep(self._retry_pause)

@@ -60,6 +60,8 @@ def request_body(request: ModelRequest, *, model: str) -> dict[str, Any]:
         ]
         if not request.tools_enabled:
             body["tool_choice"] = {"type": "none"}
+    if request.answer_schema is not None:
+        body["output_config"] = {"format": {"type": "json_schema", "schema": request.answer_schema}}
     if request.person_hash is not None:
         body["metadata"] = {"user_id": request.person_hash}
     return _encodable(body)

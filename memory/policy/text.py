@@ -24,6 +24,12 @@ DATA_TAGS = (
     "evicted_messages",
     "session_log",
     "max_words",
+    "facts",
+    "summary",
+    "context",
+    "user_message",
+    "assistant_reply",
+    "candidates",
 )
 """Every tag that a prompt uses to mark data."""
 

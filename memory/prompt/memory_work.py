@@ -33,7 +33,7 @@ def window_summary_request(
     """
     material = (
         block("previous_summary", previous.strip()),
-        block("evicted_messages", _log(evicted, max_message_chars)),
+        block("evicted_messages", message_log(evicted, max_message_chars)),
     )
     return _request("summarize_window", material, max_words, max_output_tokens)
 
@@ -57,7 +57,7 @@ def session_summary_request(
     """
     material = (
         block("previous_summary", previous.strip()),
-        block("session_log", _log(log, max_message_chars)),
+        block("session_log", message_log(log, max_message_chars)),
     )
     return _request("summarize_session", material, max_words, max_output_tokens)
 
@@ -70,7 +70,8 @@ def _request(task: str, material: Sequence[str], max_words: int, max_output_toke
     )
 
 
-def _log(messages: Sequence[StoredMessage], max_chars: int) -> str:
+def message_log(messages: Sequence[StoredMessage], max_chars: int) -> str:
+    """What was said, one message a line: ``[2026-03-02 09:00] Ann: text``; tool calls and results are left out."""
     return "\n".join(
         f"[{stored.sent_at:%Y-%m-%d %H:%M}] {speaker(stored.author)}: "
         f"{indented(cut_middle(stored.text.strip(), max_chars))}"

@@ -7,6 +7,7 @@ import gc
 import json
 import socket
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Any
 
 import httpx2
@@ -461,3 +462,24 @@ async def test_closing_twice_is_safe_and_a_closed_model_says_so(claude: ClaudeDo
     assert type(await failure(model)) is ModelUnavailable
     assert model.name == MODEL
     assert len(claude.requests) == 1
+
+
+SCHEMA = {"type": "object", "properties": {"ops": {"type": "array"}}, "required": ["ops"]}
+
+
+async def test_an_answer_schema_is_sent_with_the_request(claude: ClaudeDouble, model: ClaudeModel):
+    claude.say("{}")
+    await model.complete(replace(HELLO, answer_schema=SCHEMA))
+    assert claude.requests[0]["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+
+
+async def test_a_service_that_knows_no_schemas_is_asked_without_one_from_then_on(
+    claude: ClaudeDouble, model: ClaudeModel
+):
+    claude.fail(400, "invalid_request_error", message="output_config: not supported")
+    claude.say("first")
+    claude.say("second")
+    for expected in ("first", "second"):
+        response = await model.complete(replace(HELLO, answer_schema=SCHEMA))
+        assert response.message.text == expected
+    assert ["output_config" in request for request in claude.requests] == [True, False, False]

@@ -1,0 +1,127 @@
+"""The requests by which facts are learned: what to find in an exchange, and how it fits what is known.
+
+Invariant: everything said or stored stands in data blocks of the user message; the system prompt is fixed. Stored
+facts are shown under small numbers, never under their ids.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from memory.messages import ModelRequest, SystemBlock, user_message
+from memory.policy.text import cut_middle
+from memory.prompt.memory_work import message_log
+from memory.prompt.sections import block, indented, template
+from memory.records import Candidate, Fact, StoredMessage
+
+_MOST_CHARACTERS = 8_000  # of one message; a longer one is cut in the middle
+_MAX_OUTPUT_TOKENS = 2_048
+
+
+def _object(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_TEXT = {"type": "string"}
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_NUMBER = {"type": "number"}
+
+_EXTRACTION: Mapping[str, Any] = _object(
+    candidates={
+        "type": "array",
+        "items": _object(
+            text=_TEXT,
+            kind={"type": "string", "enum": ["fact", "event"]},
+            subject=_TEXT,
+            predicate=_TEXT,
+            object=_TEXT,
+            category=_TEXT,
+            importance=_NUMBER,
+            confidence=_NUMBER,
+            valid_from=_TEXT_OR_NULL,
+            expires_at=_TEXT_OR_NULL,
+        ),
+    }
+)
+# The reason stands before the operation: a model that has to say why first decides better.
+_RECONCILIATION: Mapping[str, Any] = _object(
+    ops={
+        "type": "array",
+        "items": _object(
+            candidate={"type": "integer"},
+            reason=_TEXT,
+            op={"type": "string", "enum": ["ADD", "UPDATE", "DELETE", "NOOP"]},
+            id={"type": ["integer", "null"]},
+            text=_TEXT_OR_NULL,
+        ),
+    }
+)
+
+
+def extraction_request(
+    *,
+    now: datetime,
+    summary: str,
+    context: Sequence[StoredMessage],
+    user_text: str,
+    assistant_text: str,
+) -> ModelRequest:
+    """Asks what is worth remembering in an exchange.
+
+    Args:
+        now: when it was said, in the person's time zone; relative dates count from it.
+        summary: the rolling summary; may be empty.
+        context: the messages before the exchange, oldest first.
+        user_text: what the person said, the only evidence.
+        assistant_text: what was answered.
+    """
+    material = (
+        f"<now>{now:%Y-%m-%d %H:%M (%A)}</now>",
+        block("summary", summary),
+        block("context", message_log(context, _MOST_CHARACTERS)),
+        block("assistant_reply", cut_middle(assistant_text, _MOST_CHARACTERS)),
+        block("user_message", cut_middle(user_text, _MOST_CHARACTERS)),
+    )
+    return _request("extract_facts", "\n".join(material), _EXTRACTION)
+
+
+def reconciliation_request(
+    *, now: datetime, candidates: Sequence[tuple[Candidate, Sequence[Fact]]], numbers: Mapping[int, int]
+) -> ModelRequest:
+    """Asks how newly learned facts fit what is known.
+
+    Args:
+        now: the present moment.
+        candidates: each with the known facts most like it.
+        numbers: the small number under which each fact is shown, by its id.
+    """
+    lines = []
+    for number, (candidate, similar) in enumerate(candidates, start=1):
+        lines.append(f"{number}. {indented(candidate.text)}{_triple(candidate)}")
+        lines.extend(
+            f"   similar [{numbers[fact.id]}] {indented(fact.text)}{_triple(fact)}, since {fact.created_at:%Y-%m-%d}"
+            for fact in similar
+        )
+    material = f"<now>{now:%Y-%m-%d %H:%M (%A)}</now>\n{block('candidates', chr(10).join(lines))}"
+    return _request("reconcile_facts", material, _RECONCILIATION)
+
+
+def _triple(said: Candidate | Fact) -> str:
+    parts = (said.subject, said.predicate, said.object)
+    return f" ({' | '.join(map(indented, parts))})" if any(parts) else ""
+
+
+def _request(task: str, material: str, schema: Mapping[str, Any]) -> ModelRequest:
+    return ModelRequest(
+        system=(SystemBlock(name=task, text=template(task).strip()),),
+        messages=(user_message(material),),
+        max_output_tokens=_MAX_OUTPUT_TOKENS,
+        answer_schema=schema,
+    )
