@@ -225,7 +225,7 @@ class DiscordAdapter:
             DeliveryFailed: Discord did not take a part; another ``send`` goes on from there.
             DeliveryRefused: the channel is gone or closed to the bot.
         """
-        parts = split(message.text, MESSAGE_LIMIT)
+        parts = split(message.whole_text, MESSAGE_LIMIT)
         first = self._parts_there.pop(message.delivery_key, 0)
         for index in range(first, len(parts)):
             try:
@@ -266,7 +266,7 @@ class DiscordAdapter:
         Raises:
             DeliveryFailed: Discord cannot be asked just now.
         """
-        parts = split(message.text, MESSAGE_LIMIT)
+        parts = split(message.whole_text, MESSAGE_LIMIT)
         asked = discord.Object(int(message.in_reply_to))
         there = 0
         try:

@@ -65,7 +65,7 @@ class SlackDelivery:
             DeliveryFailed: trying again later may help.
             DeliveryRefused: it never will.
         """
-        parts = parts_for_slack(message.text)
+        parts = parts_for_slack(message.whole_text)
         missing: Sequence[int] = range(len(parts))
         if message.delivery_key in self._unfinished:
             missing = await self._missing_parts(message, len(parts))
@@ -81,7 +81,7 @@ class SlackDelivery:
             DeliveryFailed: Slack cannot be asked just now.
         """
         self._remember(message.delivery_key)
-        return not await self._missing_parts(message, len(parts_for_slack(message.text)))
+        return not await self._missing_parts(message, len(parts_for_slack(message.whole_text)))
 
     def _remember(self, delivery_key: str) -> None:
         """Some parts may already stand in Slack, so the next attempt looks before it posts."""

@@ -17,6 +17,8 @@ from pydantic import SecretStr
 
 from bot.agent import Agent
 from bot.chat import OnMessage
+from bot.command_table import COMMAND_TABLE
+from bot.commands import Commands, Services
 from bot.config import Settings
 from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
@@ -78,7 +80,16 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             secret=_secret(settings),
         )
         handler = ChatHandler(system=system, agent=agent, clock=clock)
-        yield Application(settings=settings, system=system, handler=handler, clock=clock)
+        commands = Commands(
+            COMMAND_TABLE,
+            Services(
+                system=system,
+                clock=clock,
+                owners=settings.owners,
+                admin_reads_dms=settings.slack_admin_reads_dms,
+            ),
+        )
+        yield Application(settings=settings, system=system, handler=handler, commands=commands, clock=clock)
 
 
 async def run_platforms(settings: Settings) -> None:

@@ -62,12 +62,19 @@ class OutgoingMessage:
         text: Markdown; the adapter splits it and turns it into what its platform shows.
         in_reply_to: the platform's id of the message it answers.
         delivery_key: the same for every attempt to deliver this answer, and for no other.
+        notice: what the person has to be told once, below the answer; None otherwise.
     """
 
     conversation: Conversation
     text: str
     in_reply_to: str
     delivery_key: str
+    notice: str | None = None
+
+    @property
+    def whole_text(self) -> str:
+        """The answer, with the notice below it where there is one."""
+        return self.text if self.notice is None else f"{self.text}\n\n{self.notice}"
 
 
 class DeliveryFailed(Exception):

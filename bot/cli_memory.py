@@ -22,12 +22,15 @@ from bot.bootstrap import open_application
 from bot.config import load_settings
 from bot.lifecycle import Application
 from bot.logs import configure_logs
+from memory.oversight import Overview
 from memory.policy.text import clean
 from memory.ports import SystemClock
 from memory.privacy import ErasureReceipt
+from memory.processes.importer import ImportReceipt
+from memory.processes.undo import By
 from memory.records import check_person
 
-memory_commands = typer.Typer(help="Look at, search, export or erase what is kept about a person.")
+memory_commands = typer.Typer(help="Look at, search, export, import or erase what is kept about a person.")
 
 Person = Annotated[str, typer.Option("--person", help="discord:ID, slack:TEAM:ID or console:NAME.", show_default=False)]
 DataDir = Annotated[
@@ -41,9 +44,19 @@ T = TypeVar("T")
 @memory_commands.command("show")
 def show(person: Person, data_dir: DataDir = None, as_json: AsJson = False) -> None:
     """Core memory, digest and counts, for each audience."""
-    rows = _with_memory(data_dir, lambda app: app.system.overview(check_person(person)))
+    check_person(person)
+
+    async def look(app: Application) -> list[Overview]:
+        oversight = app.system.oversight
+        scopes = await oversight.scopes_of(person)
+        found = [await oversight.overview(scope) for scope in scopes]
+        for scope in scopes:
+            await oversight.note(scope, by=By(), action="memory show")
+        return found
+
+    rows = [_as_row(found) for found in with_memory(data_dir, look)]
     if as_json:
-        _print_json({"person": person, "scopes": rows})
+        print_json({"person": person, "scopes": rows})
         return
     console = Console(markup=False)
     if not rows:
@@ -53,11 +66,24 @@ def show(person: Person, data_dir: DataDir = None, as_json: AsJson = False) -> N
         table = Table(title=title, show_header=False, title_justify="left")
         for label, value in row["core_memory"].items():
             table.add_row(label, Text(value or "(empty)"))
+        table.add_row("summary", Text(row["summary"] or "(empty)"))
         table.add_row("digest", Text(row["window_summary"] or "(empty)"))
         table.add_row("messages", str(row["messages"]))
         table.add_row("documents", str(row["passages"]))
         table.add_row("last active", row["last_activity"] or "never")
         console.print(table)
+
+
+def _as_row(found: Overview) -> dict[str, Any]:
+    return {
+        "audience": found.scope.audience,
+        "core_memory": {block.label: block.value for block in found.blocks},
+        "summary": found.summary.text if found.summary else "",
+        "window_summary": found.window_summary,
+        "last_activity": found.last_activity.isoformat() if found.last_activity else None,
+        "messages": found.messages,
+        "passages": found.passages,
+    }
 
 
 @memory_commands.command("search")
@@ -73,11 +99,11 @@ def search(  # noqa: PLR0917  # Typer makes options of them
 ) -> None:
     """Find past messages and documents."""
     query = clean(query)
-    hits = _with_memory(
+    hits = with_memory(
         data_dir, lambda app: app.system.search(check_person(person), query, limit=limit, audience=audience)
     )
     if as_json:
-        _print_json(
+        print_json(
             {
                 "query": query,
                 "results": [
@@ -114,12 +140,58 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Everything kept about a person, as JSON."""
-    exported = _with_memory(data_dir, lambda app: app.system.privacy.export(check_person(person)))
+    exported = with_memory(data_dir, lambda app: app.system.privacy.export(check_person(person)))
     if output is None:
-        _print_json(exported)
+        print_json(exported)
     else:
         output.write_text(json.dumps(exported, ensure_ascii=False, indent=2), encoding="utf-8")
         print(f"Written to {output}.", file=sys.stderr)
+
+
+@memory_commands.command("import")
+def import_(
+    file: Annotated[
+        Path, typer.Argument(help="What export wrote.", exists=True, dir_okay=False, readable=True, show_default=False)
+    ],
+    person: Annotated[
+        str | None, typer.Option("--person", help="Refuse the file of anybody else.", show_default=False)
+    ] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put back everything that an export holds. What is kept already stays as it is."""
+    data = file.read_bytes()
+    receipt = with_memory(data_dir, lambda app: _import(app, data, person and check_person(person)))
+    if as_json:
+        print_json(asdict(receipt))
+        return
+    table = Table("heard by", "store", "rows added", title=Text(f"{receipt.person} · imported"), title_justify="left")
+    for audience, stores in receipt.added.items():
+        for store, rows in stores.items():
+            table.add_row(Text(audience), store, f"{rows:,}")
+    console = Console()
+    if table.row_count:
+        console.print(table)
+    console.print(f"{receipt.already_here:,} rows of {receipt.person} were here already.", markup=False)
+    if receipt.left_out:
+        console.print(f"{receipt.left_out:,} rows of work in flight (inbox, jobs) are never imported.")
+
+
+async def _import(app: Application, data: bytes, person: str | None) -> ImportReceipt:
+    from rich.progress import Progress  # for this command alone
+
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        rows = progress.add_task("Rows", total=None)
+        receipt = await app.system.importer.run(
+            data,
+            actor="operator",
+            person=person,
+            on_progress=lambda done, total: progress.update(rows, completed=done, total=total),
+        )
+        # Everything is found by its words by now. To stop here is safe: the next run embeds the rest.
+        progress.add_task("Search by meaning", total=None)
+        await app.system.embedded()
+    return receipt
 
 
 @memory_commands.command("erase")
@@ -134,9 +206,9 @@ def erase(
     if not yes and typer.prompt(f"Type {person} to erase everything kept about them", err=True) != person:
         print("That is not the same. Nothing was erased.", file=sys.stderr)
         raise typer.Exit(1)
-    receipt = _with_memory(data_dir, lambda app: app.system.privacy.erase(person))
+    receipt = with_memory(data_dir, lambda app: app.system.privacy.erase(person))
     if as_json:
-        _print_json({**asdict(receipt), "erased_at": receipt.erased_at.isoformat()})
+        print_json({**asdict(receipt), "erased_at": receipt.erased_at.isoformat()})
     else:
         _print_receipt(receipt)
     raise typer.Exit(1 if receipt.residue else 0)
@@ -161,7 +233,8 @@ def _print_receipt(receipt: ErasureReceipt) -> None:
         console.print("Nothing is left.")
 
 
-def _with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]]) -> T:
+def with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]]) -> T:
+    """Open the application for one piece of work of a command, and close it again."""
     settings = load_settings({"data_dir": data_dir})
     configure_logs("WARNING")
 
@@ -172,5 +245,6 @@ def _with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[
     return asyncio.run(opened())
 
 
-def _print_json(value: Any) -> None:
+def print_json(value: Any) -> None:
+    """Print a value for a program to read."""
     print(json.dumps(value, ensure_ascii=False, indent=2))

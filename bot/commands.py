@@ -1,4 +1,6 @@
-"""The command table that every platform shares: names, help, arguments, who may, and the seam for rendering it.
+"""Commands as every platform shares them: names, help, arguments, who may, and the seam for rendering them.
+
+The rows themselves stand in ``bot/command_table.py``.
 
 Invariant: a handler never runs before its permission is checked here, whatever a platform checked before; replies
 are for the caller alone; every look or change by an admin stands in the person's audit log.
@@ -16,7 +18,6 @@ import structlog
 from bot import replies
 from bot.chat import Conversation
 from memory.errors import InvalidInput, MemorySystemError
-from memory.parameters import MemoryParameters
 from memory.ports import Clock
 from memory.system import MemorySystem
 
@@ -108,13 +109,17 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """What command handlers work with."""
+    """What command handlers work with.
+
+    Attributes:
+        owners: persons who may act everywhere.
+        admin_reads_dms: whether a Slack workspace's admins see texts of direct messages.
+    """
 
     system: MemorySystem
-    parameters: MemoryParameters
     clock: Clock
-    owners: frozenset[str]
-    admin_reads_dms: bool
+    owners: frozenset[str] = frozenset()
+    admin_reads_dms: bool = True
 
 
 Handler = Callable[[Services, Invocation], Awaitable[CommandReply]]
@@ -217,6 +222,17 @@ class Commands:
 
 def may_administer(invocation: Invocation, owners: frozenset[str]) -> bool:
     """Whether the caller may use admin commands in this conversation."""
-    caller, where = invocation.caller, invocation.conversation
-    community = where.community or where.audience
-    return caller.is_operator or caller.person in owners or community in caller.admin_of
+    return acts_everywhere(invocation.caller, owners) or community_of(invocation) in invocation.caller.admin_of
+
+
+def acts_everywhere(caller: Caller, owners: frozenset[str]) -> bool:
+    """Whether the caller is the operator or one of the owners."""
+    return caller.is_operator or caller.person in owners
+
+
+def community_of(invocation: Invocation) -> str:
+    """The server or workspace that a command was called in; in a Slack direct chat the caller's own workspace."""
+    where, person = invocation.conversation, invocation.caller.person
+    if where.audience == "dm" and person.startswith("slack:"):
+        return f"team:{person.split(':')[1]}"
+    return where.community or where.audience

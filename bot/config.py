@@ -11,12 +11,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import Field, SecretStr, ValidationError, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from memory.errors import MemorySystemError
+from memory.errors import InvalidInput, MemorySystemError
 from memory.parameters import MemoryParameters, Preset, Sharing
+from memory.records import check_person
 
 _DEFAULTS = MemoryParameters()
 
@@ -77,6 +78,14 @@ class Settings(BaseSettings):
         "Another address for Slack's API, for GovSlack or a proxy.",
         "https://slack-gov.com/api/",
         pattern="^https?://",
+    )
+
+    # who may look after memory
+    bot_owners: str | None = _setting(
+        None, "Persons who may use the admin commands everywhere, separated by commas.", "discord:1001,slack:T1:U1"
+    )
+    slack_admin_reads_dms: bool = _setting(
+        True, "Whether admins of a Slack workspace may read what is remembered of direct messages.", "false"
     )
 
     # where memory is kept
@@ -160,6 +169,16 @@ class Settings(BaseSettings):
         le=65_535,
     )
 
+    @field_validator("bot_owners")
+    @classmethod
+    def _check_owners(cls, value: str | None) -> str | None:
+        for person in _persons(value):
+            try:
+                check_person(person)
+            except InvalidInput as error:
+                raise ValueError(str(error)) from error
+        return value
+
     @model_validator(mode="after")
     def _check_together(self) -> Settings:
         problems = [problem for is_wrong, problem in self._conflicts() if is_wrong]
@@ -210,6 +229,11 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{self.data_dir.expanduser() / 'keepsake.db'}"
 
     @property
+    def owners(self) -> frozenset[str]:
+        """The persons of BOT_OWNERS."""
+        return frozenset(_persons(self.bot_owners))
+
+    @property
     def memory_parameters(self) -> MemoryParameters:
         """The numbers of the memory system."""
         return MemoryParameters(
@@ -232,6 +256,10 @@ class Settings(BaseSettings):
             window_summary_max_words=self.window_summary_max_words,
             session_idle=timedelta(minutes=self.session_idle_minutes),
         )
+
+
+def _persons(listed: str | None) -> list[str]:
+    return [person.strip() for person in (listed or "").split(",") if person.strip()]
 
 
 def load_settings(overrides: Mapping[str, Any] | None = None, *, env_file: Path | None = Path(".env")) -> Settings:

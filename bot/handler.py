@@ -69,8 +69,10 @@ class ChatHandler:
         """Clean a message's text, store it durably and queue its turn.
 
         Returns:
-            False if the same message was accepted before.
+            False if the same message was accepted before, or an admin silenced the bot in its channel.
         """
+        if await self._system.stores.consent.is_silenced(incoming.conversation.key):
+            return False
         incoming = replace(incoming, text=clean(incoming.text), author_name=clean(incoming.author_name))
         memory = self._memory_of(incoming)
         item = await self._system.stores.inbox.accept(
@@ -176,15 +178,16 @@ class ChatHandler:
             await memory.finish(exchange, result.messages, reply=result.reply, model=self._agent.model.name, item=item)
 
     async def _deliver(self, task: _Task, reply: str) -> None:
+        is_first = await self._system.sending(task.item, reply)
         outgoing = OutgoingMessage(
             conversation=task.incoming.conversation,
             text=reply,
             in_reply_to=task.incoming.id,
             delivery_key=f"{task.item.id:x}",
+            notice=replies.notice(task.incoming.conversation) if is_first else None,
         )
         state = InboxState.DELIVERED
         if task.item.state is not InboxState.SENDING or not await task.channel.was_delivered(outgoing):
-            await self._system.mark(task.item, InboxState.SENDING, reply=reply)
             try:
                 await task.channel.send(outgoing)
             except DeliveryRefused as error:
@@ -194,7 +197,7 @@ class ChatHandler:
 
     async def _give_up(self, task: _Task) -> None:
         if task.incoming.text and task.item.message_id is None:
-            await self._memory_of(task.incoming).keep_unanswered(_new_message(task.incoming))
+            await self._memory_of(task.incoming).keep_unanswered(_new_message(task.incoming), task.item)
         await self._system.mark(task.item, InboxState.DROPPED)
         _log.warning("too_late_to_answer", inbox_id=task.item.id)
 

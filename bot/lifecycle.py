@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import structlog
 
 from bot.chat import ChannelAdapter, PlatformAdapter
+from bot.commands import Commands
 from bot.config import ConfigurationError, Settings
 from bot.handler import ChatHandler
 from bot.scheduler import Scheduler
@@ -39,6 +40,7 @@ class Application:
     settings: Settings
     system: MemorySystem
     handler: ChatHandler
+    commands: Commands
     clock: Clock
 
 

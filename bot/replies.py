@@ -5,6 +5,7 @@ Invariant: nothing here shows a stack trace, a secret or another person's data.
 
 from __future__ import annotations
 
+from bot.chat import Conversation
 from memory.errors import (
     ContextOverflow,
     EmbedderError,
@@ -40,6 +41,19 @@ _MODEL_TROUBLE: tuple[tuple[type[MemorySystemError], str], ...] = (
     (EmbedderError, "My memory search is broken; whoever runs me has to look at it (keepsake doctor)."),
     (StorageError, "I can't use my memory right now; whoever runs me has to look at it (keepsake doctor)."),
 )
+
+
+def notice(where: Conversation) -> str:
+    """What a person is told below the first answer: what is remembered, who may see it, how to see and erase it."""
+    readers = {
+        "discord": "Admins of a server can see what I remember of what you say in it, never of direct messages.",
+        "slack": "Admins of this workspace can see what I remember, and of direct messages too unless that is off.",
+        "console": "Whoever runs me can see it.",
+    }
+    return (
+        f"I remember what we talk about, so that I know it next time. {readers.get(where.platform, '')} "
+        "`/mydata show` shows you everything, `/mydata pause` stops it, `/mydata erase` erases it."
+    )
 
 
 def trouble(error: MemorySystemError) -> str:

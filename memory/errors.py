@@ -2,6 +2,7 @@
 
     MemorySystemError
     ├── InvalidInput            the user: the text cannot be used as it is
+    ├── PersonErased            the user: everything was erased while an answer was on its way
     ├── MemoryRefusal           the model: a memory tool said no; the text tells it what to do instead
     │   ├── CoreMemoryFull
     │   ├── TextNotFound
@@ -30,6 +31,10 @@ class MemorySystemError(Exception):
 
 class InvalidInput(MemorySystemError):
     """The text or argument cannot be used; the message says what is wrong and what to do."""
+
+
+class PersonErased(MemorySystemError):
+    """Everything kept about the person was erased meanwhile. Nothing was written, so that nothing comes back."""
 
 
 class MemoryRefusal(MemorySystemError):

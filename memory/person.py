@@ -7,12 +7,13 @@ is stored in one transaction with the reply that is about to be sent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.database import Transaction
-from memory.errors import NotKept
+from memory.errors import NotKept, PersonErased
 from memory.messages import Message, Role, ToolSpec
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
@@ -34,6 +35,7 @@ from memory.services import Services
 
 # A new session may wait this long for the summary of the one before it.
 _CLOSING_SECONDS = 10.0
+_ERASED = "Everything I kept about you was erased while I was answering. Write to me again and we start anew."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,15 +79,19 @@ class PersonMemory:
         Args:
             new: the message; its tokens are counted here.
             item: its inbox item. One whose turn was cut off by a crash keeps its stored message.
+
+        Raises:
+            PersonErased: the person was erased since the message was accepted.
         """
         scope = self.place.scope
-        session = await self._session(new.sent_at)
-        if item is not None and item.message_id is not None:
-            stored = await self._stores.recall.get(self.place.reach, [item.message_id])
-            if stored:
-                return Exchange(user=stored[0], session=session)
+        await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
         async with self._services.database.transaction() as tx:
+            session = await self._session(tx, new.sent_at, item)
+            if item is not None and item.message_id is not None:
+                stored = await self._stores.recall.get(self.place.reach, [item.message_id])
+                if stored:
+                    return Exchange(user=stored[0], session=session)
             [user] = await self._stores.recall.append(
                 scope, tx, session=session, messages=[counted], at=self._services.clock.now()
             )
@@ -94,11 +100,18 @@ class PersonMemory:
                 await self._stores.inbox.begin(scope, tx, item=item, message_id=user.id)
         return Exchange(user=user, session=session)
 
-    async def keep_unanswered(self, new: NewMessage) -> None:
-        """Store a message that will not be answered, straight into recall."""
-        session = await self._session(new.sent_at)
+    async def keep_unanswered(self, new: NewMessage, item: InboxItem) -> None:
+        """Store a message that will not be answered, straight into recall; nothing where nothing is to be kept.
+
+        Raises:
+            PersonErased: the person was erased since the message was accepted.
+        """
+        await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
         async with self._services.database.transaction() as tx:
+            session = await self._session(tx, new.sent_at, item)
+            if not session.kept:
+                return
             await self._stores.recall.append(
                 self.place.scope,
                 tx,
@@ -166,6 +179,9 @@ class PersonMemory:
             reply: the text for the person.
             model: whose token calibration to keep.
             item: the inbox item that is answered by it.
+
+        Raises:
+            PersonErased: the person was erased meanwhile.
         """
         scope, services = self.place.scope, self._services
         now = services.clock.now()
@@ -181,9 +197,17 @@ class PersonMemory:
         )
         ratio, samples = services.counter.calibration
         async with services.database.transaction() as tx:
-            await self._stores.recall.append(
-                scope, tx, session=exchange.session, messages=added, exchange_id=exchange.user.id, at=now
-            )
+            session = await self._present(exchange)
+            if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
+                await self._stores.recall.append(
+                    scope,
+                    tx,
+                    session=session,
+                    messages=added,
+                    exchange_id=exchange.user.id,
+                    evicted=None if session.ended_at is None else EvictionReason.SESSION_END,
+                    at=now,
+                )
             await self._stores.sessions.touch(
                 scope, tx, session_id=exchange.session.id, at=max(now, exchange.user.sent_at)
             )
@@ -220,9 +244,8 @@ class PersonMemory:
             self._services.jobs.kick()
 
     async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:
-        """Add a line to a core memory block. Raises CoreMemoryFull, UnknownBlock or NotKept."""
-        _check_kept(exchange)
-        async with self._services.database.transaction() as tx:
+        """Add a line to a core memory block. Raises CoreMemoryFull, UnknownBlock, NotKept or PersonErased."""
+        async with self._saving(exchange) as tx:
             await self._stores.blocks.append(
                 self.place.scope,
                 tx,
@@ -233,9 +256,8 @@ class PersonMemory:
             )
 
     async def core_replace(self, exchange: Exchange, *, old: str, new: str) -> None:
-        """Rewrite a piece of core memory. Raises CoreMemoryFull, TextNotFound or NotKept."""
-        _check_kept(exchange)
-        async with self._services.database.transaction() as tx:
+        """Rewrite a piece of core memory. Raises CoreMemoryFull, TextNotFound, NotKept or PersonErased."""
+        async with self._saving(exchange) as tx:
             await self._stores.blocks.replace(
                 self.place.scope,
                 tx,
@@ -247,9 +269,8 @@ class PersonMemory:
             )
 
     async def archival_insert(self, exchange: Exchange, content: str) -> Passage:
-        """Keep a fact or document in archival memory. Raises NotKept."""
-        _check_kept(exchange)
-        async with self._services.database.transaction() as tx:
+        """Keep a fact or document in archival memory. Raises NotKept or PersonErased."""
+        async with self._saving(exchange) as tx:
             passage = await self._stores.archival.insert(
                 self.place.scope, tx, content=content, source_message=exchange.user.id
             )
@@ -278,34 +299,46 @@ class PersonMemory:
     async def _counted(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
         return await asyncio.to_thread(_count_all, messages, self._services.counter)
 
-    async def _session(self, at: datetime) -> Session:
-        scope, sessions = self.place.scope, self._stores.sessions
-        session = await sessions.open(scope, self.place.conversation)
-        if session is not None and at - session.last_activity_at < self._services.parameters.session_idle:
-            return session
-        if session is not None:
-            await self._services.window.end_session(session, at=at)
-            await self._services.jobs.settle_scope(scope, timeout=_CLOSING_SECONDS)
-        before = await sessions.latest(scope, self.place.conversation)
-        kept = (await self._stores.consent.load(scope)).paused_at is None
-        async with self._services.database.transaction() as tx:
-            return await self._start(tx, at, before, kept=kept)
+    async def _end_idle(self, at: datetime) -> None:
+        """Let a session rest that has been silent for too long, and wait a moment for its summary."""
+        session = await self._stores.sessions.open(self.place.scope, self.place.conversation)
+        if session is None or at - session.last_activity_at < self._services.parameters.session_idle:
+            return
+        await self._services.window.rest(session, at=at)
+        await self._services.jobs.settle_scope(self.place.scope, timeout=_CLOSING_SECONDS)
 
-    async def _start(self, tx: Transaction, at: datetime, before: Session | None, *, kept: bool) -> Session:
+    async def _session(self, tx: Transaction, at: datetime, item: InboxItem | None) -> Session:
+        """The open session, begun where none is. Read within the write transaction, in which nobody else writes."""
+        scope, conversation = self.place.scope, self.place.conversation
+        if item is not None and not await self._stores.inbox.holds(scope, tx, item=item):
+            raise PersonErased(_ERASED)
+        before = await self._stores.sessions.latest(scope, conversation)
+        paused_at = (await self._stores.consent.load(scope)).paused_at
         return await self._stores.sessions.start(
-            self.place.scope,
+            scope,
             tx,
-            conversation=self.place.conversation,
+            conversation=conversation,
             community=self.place.community,
             at=at,
-            window_summary=before.window_summary if before and before.kept else "",
-            kept=kept,
+            window_summary=before.window_summary if before else "",
+            kept=paused_at is None,
         )
 
+    async def _present(self, exchange: Exchange) -> Session:
+        """The exchange's session as it is now. Asked within a write transaction, which an erasure waits for."""
+        session = await self._stores.sessions.get(self.place.scope, exchange.session.id)
+        if session is None:
+            raise PersonErased(_ERASED)
+        return session
 
-def _check_kept(exchange: Exchange) -> None:
-    if not exchange.session.kept:
-        raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
+    @asynccontextmanager
+    async def _saving(self, exchange: Exchange) -> AsyncIterator[Transaction]:
+        """A transaction for what the agent saves of an exchange."""
+        if not exchange.session.kept:
+            raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
+        async with self._services.database.transaction() as tx:
+            await self._present(exchange)
+            yield tx
 
 
 def _count_all(messages: Sequence[NewMessage], counter: TokenCounter) -> list[NewMessage]:

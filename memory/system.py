@@ -15,12 +15,14 @@ from memory.database import Transaction, open_database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory, Place
 from memory.policy.audience import reach_of, reach_of_person, scope_of
 from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
+from memory.processes.importer import Importer
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.retriever import Retriever
@@ -51,13 +53,17 @@ class MemorySystem:
     Attributes:
         stores: every store.
         privacy: export and erasure over all of them.
+        oversight: what people and admins see and do from outside a conversation.
+        importer: puts back what an export wrote.
         parameters: the numbers in force.
     """
 
-    def __init__(self, services: Services, privacy: Privacy) -> None:
+    def __init__(self, services: Services, privacy: Privacy, importer: Importer) -> None:
         self._services = services
         self.stores = services.stores
         self.privacy = privacy
+        self.oversight = Oversight(services, privacy)
+        self.importer = importer
         self.parameters = services.parameters
 
     def conversation(
@@ -101,31 +107,11 @@ class MemorySystem:
         )
         return list(hits)
 
-    async def overview(self, person: str) -> list[dict[str, Any]]:
-        """What is kept about a person, scope by scope, as counts and core memory."""
-        rows = []
-        for scope in await self.privacy.scopes_of(person):
-            session = next(iter(await self.stores.sessions.recent(scope, 1)), None)
-            summary = await self.stores.summaries.latest(scope)
-            stats = await self.stores.archival.stats(scope)
-            rows.append(
-                {
-                    "audience": scope.audience,
-                    "core_memory": {block.label: block.value for block in await self.stores.blocks.load(scope)},
-                    "summary": summary.text if summary else "",
-                    "window_summary": session.window_summary if session else "",
-                    "last_activity": session.last_activity_at.isoformat() if session else None,
-                    "messages": await self.stores.recall.count(scope),
-                    "passages": stats.total,
-                }
-            )
-        return rows
-
     async def sweep_idle(self) -> int:
         """End the sessions that have been silent for too long. Returns how many this call ended."""
         now = self._services.clock.now()
         idle = await self.stores.sessions.idle(now - self.parameters.session_idle, _SWEPT_AT_ONCE)
-        ended = [await self._services.window.end_session(session, at=now) for session in idle]
+        ended = [await self._services.window.rest(session, at=now) for session in idle]
         self._services.jobs.kick()  # also for jobs whose next try is due by now
         return sum(ended)
 
@@ -133,6 +119,17 @@ class MemorySystem:
         """Note how far an accepted message has come."""
         async with self.transaction() as tx:
             await self.stores.inbox.mark(item.scope, tx, item=item, state=state, reply=reply)
+
+    async def sending(self, item: InboxItem, reply: str) -> bool:
+        """Note the reply that is about to be sent.
+
+        Returns:
+            Whether it is the person's first answer, with which they are to be told what is remembered.
+        """
+        async with self.transaction() as tx:
+            await self.stores.inbox.mark(item.scope, tx, item=item, state=InboxState.SENDING, reply=reply)
+            present = await self.stores.inbox.holds(item.scope, tx, item=item)
+            return present and await self.stores.consent.greet(item.scope, tx, at=item.accepted_at)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -143,6 +140,10 @@ class MemorySystem:
     async def settle(self) -> None:
         """Wait until every job that is due is done, and everything stored is embedded."""
         await self._services.jobs.settle()
+        await self.embedded()
+
+    async def embedded(self) -> None:
+        """Wait until everything stored is embedded, or the embedder failed."""
         self._services.indexer.kick()
         await self._services.indexer.settle()
 
@@ -224,8 +225,20 @@ async def open_memory(
         clock=clock,
         ids=ids,
     )
+    importer = Importer(
+        database=database,
+        sessions=stores.sessions,
+        recall=stores.recall,
+        blocks=stores.blocks,
+        archival=stores.archival,
+        summaries=stores.summaries,
+        audit=stores.audit,
+        consent=stores.consent,
+        ids=ids,
+        indexer=services.indexer,
+    )
     try:
-        yield MemorySystem(services, Privacy(database, stores.personal, text_index, clock))
+        yield MemorySystem(services, Privacy(database, stores.personal, text_index, clock), importer)
     finally:
         await services.jobs.close()
         await services.indexer.close()

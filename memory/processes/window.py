@@ -84,10 +84,10 @@ class Window:
         if not leaving:
             return False
         async with self._database.transaction() as tx:
-            await self._evict(session, tx, leaving, reason)
-            if session.kept:
+            evicted = await self._evict(session, tx, leaving, reason)
+            if session.kept and evicted:
                 await self._add_job(session, tx, FOLD, subject=max(leaving))
-        return True
+        return bool(evicted)
 
     async def end_session(self, session: Session, *, at: datetime) -> bool:
         """End a session: its window goes to recall, and a job sums it up.
@@ -99,16 +99,42 @@ class Window:
         Returns:
             True if it was this call that ended it.
         """
-        window = await self._recall.window(session.scope, session.conversation)
         async with self._database.transaction() as tx:
-            if not await self._sessions.claim_end(session.scope, tx, session_id=session.id, at=at):
-                return False
-            await self._evict(session, tx, [message.id for message in window], EvictionReason.SESSION_END)
-            if session.kept:
-                kind = CLOSE_SESSION if parts_of(self._parameters.preset).rolling_summary else FOLD
-                await self._add_job(session, tx, kind, subject=session.id)
-        _log.info("session_ended", session_id=session.id, messages=len(window))
+            return await self.end_within(session, tx, at=at)
+
+    async def end_within(self, session: Session, tx: Transaction, *, at: datetime) -> bool:
+        """End a session in an open transaction; see ``end_session``."""
+        if not await self._sessions.claim_end(session.scope, tx, session_id=session.id, at=at):
+            return False
+        left = await self._empty(session, tx)
+        if session.kept:
+            kind = CLOSE_SESSION if parts_of(self._parameters.preset).rolling_summary else FOLD
+            await self._add_job(session, tx, kind, subject=session.id)
+        tx.after_commit(lambda: _log.info("session_ended", session_id=session.id, messages=left))
         return True
+
+    async def rest(self, session: Session, *, at: datetime) -> bool:
+        """End a session that has fallen silent. One off the record stays open, but its messages go.
+
+        Only the person's own word brings a conversation back on the record, so silence must not.
+
+        Returns:
+            True if it was this call that ended it.
+        """
+        async with self._database.transaction() as tx:
+            return await self.rest_within(session, tx, at=at)
+
+    async def rest_within(self, session: Session, tx: Transaction, *, at: datetime) -> bool:
+        """Let a session rest in an open transaction; see ``rest``."""
+        if session.kept:
+            return await self.end_within(session, tx, at=at)
+        await self._empty(session, tx)
+        await self._sessions.touch(session.scope, tx, session_id=session.id, at=at)
+        return False
+
+    async def _empty(self, session: Session, tx: Transaction) -> int:
+        window = await self._recall.window(session.scope, session.conversation)
+        return await self._evict(session, tx, [message.id for message in window], EvictionReason.SESSION_END)
 
     async def fold(self, job: Job) -> None:
         """Fold what left the window of a session into its window summary.
@@ -146,11 +172,10 @@ class Window:
 
     async def _evict(
         self, session: Session, tx: Transaction, message_ids: Sequence[int], reason: EvictionReason
-    ) -> None:
-        if session.kept:
-            await self._recall.evict(session.scope, tx, message_ids=message_ids, reason=reason, at=self._clock.now())
-        else:
-            await self._recall.remove(session.scope, tx, message_ids=message_ids)
+    ) -> int:
+        if not session.kept:
+            return await self._recall.remove(session.scope, tx, message_ids=message_ids)
+        return await self._recall.evict(session.scope, tx, message_ids=message_ids, reason=reason, at=self._clock.now())
 
     async def _summarised(self, summary: str, evicted: Sequence[StoredMessage]) -> str:
         most = self._parameters.window_summary_max_words

@@ -6,6 +6,7 @@ made it and why; a refused write writes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,11 +15,12 @@ from sqlalchemy import Row, Select, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
-from memory.errors import CoreMemoryFull, MemoryRefusal, TextNotFound, UnknownBlock
+from memory.errors import CoreMemoryFull, InvalidInput, MemoryRefusal, TextNotFound, UnknownBlock
+from memory.policy.diff import reverse_lines
 from memory.ports import TokenCounter
 from memory.records import BLOCK_LABELS, BlockVersion, Change, MemoryBlock, Scope
 from memory.schema import block_versions, memory_blocks
-from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope
 
 _log = structlog.get_logger(__name__)
 
@@ -148,6 +150,22 @@ class BlockStore:
             scope, tx, blocks=blocks, block=block, value=wanted.value if wanted else "", change=change, at=at
         )
 
+    async def without(self, scope: Scope, *, label: str, made: Callable[[Change], bool]) -> tuple[str, str]:
+        """A block's text, and the same text without some changes. Raises UnknownBlock.
+
+        Args:
+            scope: whose block.
+            label: the block.
+            made: whether a change is one of those to leave out.
+        """
+        versions = await self.versions(scope, label)
+        text = versions[0].value if versions else ""
+        without = text
+        for version, before in zip(versions, [*(older.value for older in versions[1:]), ""], strict=False):
+            if made(version.change):
+                without = reverse_lines(without, before, version.value)
+        return text, without
+
     async def versions(self, scope: Scope, label: str) -> list[BlockVersion]:
         """Every version of a block, newest first. Raises UnknownBlock."""
         _check_label(label)
@@ -157,6 +175,32 @@ class BlockStore:
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every version of every block; the newest of each is the block."""
         return await rows_of_scope(self._database, block_versions, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back versions of an export, all at once; how many were not there.
+
+        Raises:
+            InvalidInput: another version has the number of one of them, or core memory would pass its limit.
+        """
+        before = await _current(tx.connection, scope)
+        new = await restore_rows(tx, block_versions, scope, rows)
+        after = dict(before)
+        for row in new:
+            if row["version"] > after[row["label"]].version:
+                after[row["label"]] = MemoryBlock(
+                    label=row["label"], value=row["value"], version=row["version"], updated_at=row["changed_at"]
+                )
+        try:
+            self._check_limit(_characters(before), _characters(after))
+        except CoreMemoryFull as error:
+            raise InvalidInput(
+                f"The core memory of {scope} would hold {_characters(after):,} characters, more than the "
+                f"{self._limit:,} allowed here (CORE_MEMORY_LIMIT). Nothing was imported."
+            ) from error
+        for label, block in after.items():
+            if block is not before[label]:
+                await _put(tx, scope, block)
+        return len(new)
 
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every block and version of a scope; rows deleted per table."""
@@ -178,14 +222,14 @@ class BlockStore:
         )
         after = {**blocks, block.label: written}
         self._check_limit(_characters(blocks), _characters(after))
-        owner = {"person": scope.person, "audience": scope.audience, "label": block.label}
-        row = {**owner, "value": written.value, "version": written.version}
-        current = in_scope(memory_blocks, scope) & (memory_blocks.c.label == block.label)
-        await tx.connection.execute(delete(memory_blocks).where(current))
-        await tx.connection.execute(insert(memory_blocks).values(**row, updated_at=at))
+        await _put(tx, scope, written)
         await tx.connection.execute(
             insert(block_versions).values(
-                **row,
+                person=scope.person,
+                audience=scope.audience,
+                label=written.label,
+                version=written.version,
+                value=written.value,
                 changed_at=at,
                 actor=change.actor,
                 reason=change.reason,
@@ -256,6 +300,22 @@ async def _current(connection: AsyncConnection, scope: Scope) -> dict[str, Memor
         for row in rows
     }
     return {label: written.get(label, MemoryBlock(label=label, value="", version=0)) for label in BLOCK_LABELS}
+
+
+async def _put(tx: Transaction, scope: Scope, block: MemoryBlock) -> None:
+    """Make it the block of its label, in place of the one before."""
+    before = in_scope(memory_blocks, scope) & (memory_blocks.c.label == block.label)
+    await tx.connection.execute(delete(memory_blocks).where(before))
+    await tx.connection.execute(
+        insert(memory_blocks).values(
+            person=scope.person,
+            audience=scope.audience,
+            label=block.label,
+            value=block.value,
+            version=block.version,
+            updated_at=block.updated_at,
+        )
+    )
 
 
 def _versions(scope: Scope, label: str) -> Select[Any]:

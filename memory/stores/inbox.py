@@ -3,8 +3,8 @@
 A platform may hand the same message over many times; the key (person, conversation, platform's id) accepts it once.
 After a crash ``pending`` says what is still owed.
 
-Invariant: an item leaves ``pending`` only by being delivered or dropped. Its key stays after its text is pruned, so
-that a message handed over again months later is still known.
+Invariant: an item leaves ``pending`` only by being delivered or dropped. Then its texts go, since the recall log has
+them where they are to be kept, and its key stays, so that a message handed over again months later is still known.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from memory.database import Database, Transaction
@@ -22,7 +22,7 @@ from memory.records import InboxItem, InboxState, Scope
 from memory.schema import inbox
 from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
 
-_DONE = (InboxState.DELIVERED.value, InboxState.DROPPED.value)
+_DONE = (InboxState.DELIVERED, InboxState.DROPPED)
 _UNFINISHED = tuple(state.value for state in InboxState if state.value not in _DONE)
 
 
@@ -78,6 +78,11 @@ class InboxStore:
             return None
         return item
 
+    async def holds(self, scope: Scope, tx: Transaction, *, item: InboxItem) -> bool:
+        """Whether an item is still there. It is not once its person was erased."""
+        query = select(inbox.c.id).where(in_scope(inbox, scope), _is(item))
+        return (await tx.connection.execute(query)).first() is not None
+
     async def begin(self, scope: Scope, tx: Transaction, *, item: InboxItem, message_id: int) -> InboxItem:
         """Note the id of the message's copy in the recall log; the item as it is now."""
         return await self._change(scope, tx, item, message_id=message_id)
@@ -89,7 +94,12 @@ class InboxStore:
     async def mark(
         self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState, reply: str | None = None
     ) -> InboxItem:
-        """Note how far the reply has come, and what it is where one is given; the item as it is now."""
+        """Note how far the reply has come, and what it is where one is given; the item as it is now.
+
+        Of an item that is done only the key is kept.
+        """
+        if state in _DONE:
+            return await self._change(scope, tx, item, state=state, payload="", reply=None)
         changes = {"state": state} if reply is None else {"state": state, "reply": reply}
         return await self._change(scope, tx, item, **changes)
 
@@ -98,16 +108,6 @@ class InboxStore:
         query = select(inbox).where(inbox.c.state.in_(_UNFINISHED)).order_by(inbox.c.id)
         async with self._database.read() as connection:
             return [_item(row) for row in await connection.execute(query)]
-
-    async def prune(self, before: datetime) -> int:
-        """Forget the texts of everybody's finished items accepted before then; how many.
-
-        The rows stay, with an empty payload and no reply, so that their keys are known for good.
-        """
-        finished = inbox.c.state.in_(_DONE) & (inbox.c.accepted_at < before) & (inbox.c.payload != "")
-        async with self._database.transaction() as tx:
-            pruned = await tx.connection.execute(update(inbox).where(finished).values(payload="", reply=None))
-        return pruned.rowcount
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every item of a scope."""
@@ -120,14 +120,14 @@ class InboxStore:
     async def _change(self, scope: Scope, tx: Transaction, item: InboxItem, **changes: Any) -> InboxItem:
         await tx.connection.execute(
             update(inbox)
-            .where(
-                in_scope(inbox, scope),
-                inbox.c.conversation == item.conversation,
-                inbox.c.platform_id == item.platform_id,
-            )
+            .where(in_scope(inbox, scope), _is(item))
             .values(changes)  # these columns alone: the caller's item may be older than the row
         )
         return replace(item, **changes)
+
+
+def _is(item: InboxItem) -> ColumnElement[bool]:
+    return and_(inbox.c.conversation == item.conversation, inbox.c.platform_id == item.platform_id)
 
 
 def _item(row: Row[Any]) -> InboxItem:

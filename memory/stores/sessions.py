@@ -6,7 +6,7 @@ try.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -14,9 +14,11 @@ from sqlalchemy import Row, Select, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.records import Scope, Session
+from memory.records import Reach, Scope, Session
 from memory.schema import sessions
-from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
+from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope, scope_of_row
+
+_CHANGING = ("last_activity_at", "ended_at", "window_summary", "kept", "summary_version")
 
 
 class SessionStore:
@@ -42,8 +44,8 @@ class SessionStore:
         return await self._first(select(sessions).where(in_scope(sessions, scope), sessions.c.id == session_id))
 
     async def latest(self, scope: Scope, conversation: str) -> Session | None:
-        """The conversation's newest session, open or ended, or None."""
-        mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation)
+        """The conversation's newest session that is to be kept, open or ended, or None."""
+        mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation) & sessions.c.kept
         return await self._first(select(sessions).where(mine).order_by(sessions.c.id.desc()).limit(1))
 
     async def start(
@@ -123,6 +125,17 @@ class SessionStore:
         )
         return await self._found(query)
 
+    async def all_open(self, reach: Reach) -> list[Session]:
+        """The open sessions within reach, in whatever conversations, oldest first."""
+        query = select(sessions).where(in_reach(sessions, reach), sessions.c.ended_at.is_(None))
+        return await self._found(query.order_by(sessions.c.id))
+
+    async def communities(self, scope: Scope) -> frozenset[str]:
+        """The servers and teams that the scope's conversations were ever known to belong to."""
+        query = select(sessions.c.community).where(in_scope(sessions, scope), sessions.c.community.is_not(None))
+        async with self._database.read() as connection:
+            return frozenset((await connection.execute(query.distinct())).scalars())
+
     async def set_window_summary(self, scope: Scope, tx: Transaction, *, session_id: int, text: str) -> None:
         """Replace the digest of what left the window."""
         await tx.connection.execute(
@@ -169,6 +182,22 @@ class SessionStore:
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every session of a scope."""
         return await rows_of_scope(self._database, sessions, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back rows of an export; how many were not there. Raises InvalidInput where another one is.
+
+        Where a conversation has an open session by now, the one it had then ends with its last activity.
+        """
+        query = select(sessions.c.conversation).where(in_scope(sessions, scope), sessions.c.ended_at.is_(None))
+        occupied = set((await tx.connection.execute(query)).scalars())
+        settled = []
+        for row in rows:
+            is_open = row["ended_at"] is None
+            clashes = is_open and row["conversation"] in occupied
+            settled.append({**row, "ended_at": row["last_activity_at"]} if clashes else row)
+            if is_open:
+                occupied.add(row["conversation"])
+        return len(await restore_rows(tx, sessions, scope, settled, changing=_CHANGING))
 
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every session of a scope; rows deleted per table."""

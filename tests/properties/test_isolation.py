@@ -110,9 +110,10 @@ async def look(town: Town, who: str, where: Conversation) -> None:
     town.check(
         json.dumps(await system.privacy.export(person), ensure_ascii=False), Reach(person=person, audiences=None)
     )
-    for row in await system.overview(person):
-        heard_in = next(spot for spot in PLACES if spot.audience == row["audience"])
-        town.check(row, reach_in(who, heard_in))
+    for scope in await system.oversight.scopes_of(person):
+        found = await system.oversight.overview(scope)
+        heard_in = next(spot for spot in PLACES if spot.audience == scope.audience)
+        town.check(found, reach_in(who, heard_in))
     town.check(await system.search(person, "tea", limit=50), Reach(person=person, audiences=None))
     town.check(await system.search(person, "tea", limit=50, audience=where.audience), reach_in(who, where))
 

@@ -134,7 +134,7 @@ async def test_a_rolled_back_turn_leaves_the_item_owed(database: Database, inbox
     assert await inbox.pending() == [item]
 
 
-async def test_pruning_forgets_finished_texts_and_keeps_their_keys(
+async def test_an_item_that_is_done_keeps_its_key_and_no_text(
     database: Database, inbox: InboxStore, ann: Scope
 ) -> None:
     done = await accepted(inbox, ann, "done")
@@ -142,14 +142,19 @@ async def test_pruning_forgets_finished_texts_and_keeps_their_keys(
         done = await inbox.answer(ann, tx, item=done, reply="Hello!")
     await mark(inbox, database, done, InboxState.DELIVERED)
     owed = await accepted(inbox, ann, "owed")
-    recent = await accepted(inbox, ann, "recent", at=timedelta(days=9))
-    await mark(inbox, database, recent, InboxState.DROPPED)
-
-    assert await inbox.prune(START + timedelta(days=8)) == 1
-    assert await inbox.prune(START + timedelta(days=8)) == 0
+    dropped = await accepted(inbox, ann, "dropped")
+    await mark(inbox, database, dropped, InboxState.DROPPED)
     texts = {row["platform_id"]: (row["payload"], row["reply"]) for row in await inbox.export(ann)}
-    assert texts == {"done": ("", None), "owed": (owed.payload, None), "recent": (recent.payload, None)}
+    assert texts == {"done": ("", None), "owed": (owed.payload, None), "dropped": ("", None)}
     assert await accept(inbox, ann, "done") is None
+
+
+async def test_an_item_is_there_until_its_person_is_erased(database: Database, inbox: InboxStore, ann: Scope) -> None:
+    item = await accepted(inbox, ann)
+    async with database.transaction() as tx:
+        assert await inbox.holds(ann, tx, item=item)
+        await inbox.erase(ann, tx)
+        assert not await inbox.holds(ann, tx, item=item)
 
 
 async def test_export_and_erase_cover_one_scope_alone(database: Database, inbox: InboxStore, ann: Scope) -> None:

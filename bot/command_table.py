@@ -1,0 +1,11 @@
+"""The command table: every command of every platform, in the order in which help lists them.
+
+Invariant: a command exists on a platform because it stands here, and for no other reason.
+"""
+
+from __future__ import annotations
+
+from bot.commands import Command
+from bot.commands_mydata import MYDATA_COMMANDS
+
+COMMAND_TABLE: tuple[Command, ...] = MYDATA_COMMANDS

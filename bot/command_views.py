@@ -1,0 +1,106 @@
+"""How commands show what they found, as Markdown. Pure.
+
+Invariant: remembered text stands in a code block that it cannot close.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from memory.oversight import Overview
+from memory.policy.diff import diff_lines
+from memory.privacy import ErasureReceipt
+from memory.records import AuditEntry, BlockVersion, SummaryVersion
+
+_TICKS = re.compile(r"`+")
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A text as a code block, with a fence longer than any run of backticks in it."""
+    longest = max((len(run) for run in _TICKS.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def moment(at: datetime) -> str:
+    """A time, in UTC, to the minute."""
+    return f"{at:%Y-%m-%d %H:%M}"
+
+
+def overview(found: Overview, *, blind: bool = False) -> str:
+    """What is remembered in one scope.
+
+    Args:
+        found: what there is.
+        blind: leave out the texts.
+    """
+    lines = [f"**Heard by {found.scope.audience}**"]
+    if not blind:
+        for block in found.blocks:
+            lines += _labelled(f"core memory, {block.label}", block.value)
+        lines += _labelled("summary", found.summary.text if found.summary else "")
+        lines += _labelled("earlier in this conversation", found.window_summary)
+    last = moment(found.last_activity) if found.last_activity else "never"
+    lines.append(f"{found.messages} messages, {found.passages} documents. Last active: {last}.")
+    return "\n".join(lines)
+
+
+def _labelled(label: str, text: str) -> list[str]:
+    return [f"{label}:", fenced(text)] if text else [f"{label}: nothing"]
+
+
+def version_line(version: SummaryVersion | BlockVersion) -> str:
+    """One version in a line: number, date, length, why and by whom."""
+    text = version.text if isinstance(version, SummaryVersion) else version.value
+    words = len(text.split())
+    return (
+        f"version {version.version}, {moment(version.changed_at)}, {words} words, "
+        f"{version.change.reason} ({version.change.actor})"
+    )
+
+
+def versions(found: Sequence[SummaryVersion], *, blind: bool = False) -> str:
+    """The versions of a summary, newest first, with what the newest changed."""
+    lines = [f"- {version_line(version)}" for version in found]
+    if len(found) > 1 and not blind:
+        lines += ["", f"What version {found[0].version} changed:", difference(found[1].text, found[0].text)]
+    return "\n".join(lines)
+
+
+def difference(before: str, after: str) -> str:
+    """The difference of two texts."""
+    return fenced("\n".join(diff_lines(before, after)) or "(no difference)", "diff")
+
+
+def differences(texts: Mapping[str, tuple[str, str]], *, blind: bool = False) -> str:
+    """The differences of several texts, each under its name."""
+    if blind:
+        return "\n".join(f"- {name}" for name in texts)
+    return "\n".join(f"{name}:\n{difference(before, after)}" for name, (before, after) in texts.items())
+
+
+def audit(entries: Iterable[AuditEntry]) -> str:
+    """The audit log, newest first."""
+    lines = [
+        f"- {moment(entry.at)} {entry.actor}: {entry.action}{f', {entry.detail}' if entry.detail else ''} "
+        f"({entry.scope.audience})"
+        for entry in entries
+    ]
+    return "\n".join(lines) or "Nobody has looked at or changed it."
+
+
+def receipt(erased: ErasureReceipt) -> str:
+    """What an erasure did and found."""
+    rows = [f"- {name}: {count}" for name, count in erased.rows.items() if count]
+    searched = sum(erased.files.values())
+    lines = [
+        f"Everything kept about {erased.person} was erased on {moment(erased.erased_at)} UTC.",
+        "",
+        *(rows or ["There was nothing."]),
+        "",
+        f"Then {searched:,} bytes in {len(erased.files)} files were searched for {erased.pieces} pieces of it.",
+        f"{erased.residue} still stand there. Please erase once more." if erased.residue else "Nothing is left.",
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,110 @@
+"""What people and admins see and do of what is remembered: an overview, running conversations, taking changes back.
+
+Invariant: everything here is about one person's scopes, given by name; a change and its entry in the audit log are
+one transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from memory.database import Transaction
+from memory.policy.audience import SHARED_AUDIENCE
+from memory.privacy import Privacy
+from memory.processes.sittings import Sittings
+from memory.processes.undo import By, Undo
+from memory.records import MemoryBlock, Scope, Session, SummaryVersion
+from memory.services import Services
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What is remembered in one scope.
+
+    Attributes:
+        summary: the rolling summary, or None.
+        window_summary: the digest of what left the window of the newest session; may be empty.
+        messages: how many are stored.
+        passages: documents in archival memory.
+        last_activity: when something was last said, or None.
+    """
+
+    scope: Scope
+    blocks: tuple[MemoryBlock, ...]
+    summary: SummaryVersion | None
+    window_summary: str
+    messages: int
+    passages: int
+    last_activity: datetime | None
+
+
+class Oversight:
+    """The one door for looking at and changing memory from outside a conversation.
+
+    Args:
+        services: every store and process.
+        privacy: knows a person's scopes.
+
+    Attributes:
+        sittings: pauses, ends and begins conversations.
+        undo: takes changes back.
+    """
+
+    def __init__(self, services: Services, privacy: Privacy) -> None:
+        self._services = services
+        self._privacy = privacy
+        stores = services.stores
+        self.sittings = Sittings(
+            database=services.database,
+            sessions=stores.sessions,
+            consent=stores.consent,
+            window=services.window,
+            jobs=services.jobs,
+            clock=services.clock,
+        )
+        self.undo = Undo(
+            database=services.database,
+            blocks=stores.blocks,
+            summaries=stores.summaries,
+            audit=stores.audit,
+            clock=services.clock,
+        )
+
+    async def scopes_of(self, person: str) -> list[Scope]:
+        """The scopes in which something is remembered of a person. Raises InvalidInput."""
+        scopes = await self._privacy.scopes_of(person)
+        # Consent is kept once for a person, under an audience in which nothing need be remembered.
+        return [scope for scope in scopes if scope.audience != SHARED_AUDIENCE or await self._is_used(scope)]
+
+    async def overview(self, scope: Scope) -> Overview:
+        """What is remembered in a scope."""
+        stores = self._services.stores
+        session = next(iter(await stores.sessions.recent(scope, 1)), None)
+        return Overview(
+            scope=scope,
+            blocks=await stores.blocks.load(scope),
+            summary=await stores.summaries.latest(scope),
+            window_summary=session.window_summary if session else "",
+            messages=await stores.recall.count(scope),
+            passages=(await stores.archival.stats(scope)).total,
+            last_activity=session.last_activity_at if session else None,
+        )
+
+    async def note(self, scope: Scope, *, by: By, action: str, detail: str = "") -> None:
+        """Write a look into the audit log."""
+        async with self._services.database.transaction() as tx:
+            await self._services.stores.audit.note(scope, tx, actor=by.audited, action=action, detail=detail)
+
+    async def end_session(self, session: Session, *, by: By) -> None:
+        """End a session by an admin's word."""
+
+        async def noted(tx: Transaction) -> None:
+            await self._services.stores.audit.note(
+                session.scope, tx, actor=by.audited, action="memory end-session", detail=f"session {session.id}"
+            )
+
+        await self.sittings.end(session, noted=noted)
+
+    async def _is_used(self, scope: Scope) -> bool:
+        return bool(await self._services.stores.sessions.recent(scope, 1))

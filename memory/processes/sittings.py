@@ -1,0 +1,116 @@
+"""What a person or an admin does to running conversations: pause and resume, off the record, anew, end.
+
+Invariant: a conversation goes off the record and comes back only by the person's own word. While memory is paused
+every session that begins is off the record; those end when it is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from memory.database import Database, Transaction
+from memory.policy.audience import reach_of_person
+from memory.ports import Clock
+from memory.processes.job_runner import JobRunner
+from memory.processes.window import Window
+from memory.records import Scope, Session
+from memory.stores.consent import ConsentStore
+from memory.stores.sessions import SessionStore
+
+Noted = Callable[[Transaction], Awaitable[None]]
+
+
+class Sittings:
+    """Begins and ends sessions by somebody's word.
+
+    Args:
+        database: for transactions over all stores.
+        sessions: the sessions.
+        consent: whether memory is paused.
+        window: ends sessions.
+        jobs: sum up what has ended.
+        clock: dates it.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        sessions: SessionStore,
+        consent: ConsentStore,
+        window: Window,
+        jobs: JobRunner,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._sessions = sessions
+        self._consent = consent
+        self._window = window
+        self._jobs = jobs
+        self._clock = clock
+
+    async def pause(self, scope: Scope) -> bool:
+        """Remember nothing new of a person anywhere; False if it was so already."""
+        if (await self._consent.load(scope)).paused_at is not None:
+            return False
+        now = self._clock.now()
+        async with self._database.transaction() as tx:
+            await self._consent.pause(scope, tx, at=now)
+            for session in await self._sessions.all_open(reach_of_person(scope.person)):
+                if session.kept:
+                    await self._window.end_within(session, tx, at=now)
+        self._jobs.kick()
+        return True
+
+    async def resume(self, scope: Scope) -> bool:
+        """Remember again; False if memory was not paused."""
+        paused_at = (await self._consent.load(scope)).paused_at
+        if paused_at is None:
+            return False
+        async with self._database.transaction() as tx:
+            await self._consent.pause(scope, tx, at=None)
+            for session in await self._sessions.all_open(reach_of_person(scope.person)):
+                if not session.kept and session.started_at >= paused_at:
+                    await self._window.end_within(session, tx, at=self._clock.now())
+        return True
+
+    async def is_off_record(self, scope: Scope, conversation: str) -> bool:
+        """Whether the conversation's open session is not kept."""
+        session = await self._sessions.open(scope, conversation)
+        return session is not None and not session.kept
+
+    async def off_record(self, scope: Scope, *, conversation: str, community: str | None) -> bool:
+        """Take a conversation off the record, or back on it.
+
+        Returns:
+            Whether it is off the record now.
+        """
+        now = self._clock.now()
+        session = await self._sessions.open(scope, conversation)
+        async with self._database.transaction() as tx:
+            if session is not None:
+                await self._window.end_within(session, tx, at=now)
+            if session is not None and not session.kept:
+                return False
+            await self._sessions.start(scope, tx, conversation=conversation, community=community, at=now, kept=False)
+        self._jobs.kick()
+        return True
+
+    async def fresh(self, scope: Scope, *, conversation: str) -> None:
+        """Begin a conversation anew; what is remembered stays. One off the record stays so."""
+        session = await self._sessions.open(scope, conversation)
+        if session is not None:
+            await self._window.rest(session, at=self._clock.now())
+            self._jobs.kick()
+
+    async def end(self, session: Session, *, noted: Noted) -> None:
+        """End a session by an admin's word, as silence would.
+
+        Args:
+            session: which.
+            noted: writes the audit log, in the same transaction.
+        """
+        async with self._database.transaction() as tx:
+            await self._window.rest_within(session, tx, at=self._clock.now())
+            await noted(tx)
+        self._jobs.kick()

@@ -1,0 +1,197 @@
+"""Takes changes back: to an earlier version, or everything that one session or one job changed.
+
+Invariant: taking back is itself a new version with its reason and its entry in the audit log, all in one
+transaction, so that it can be taken back too. What others changed meanwhile stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory.database import Database, Transaction
+from memory.errors import InvalidInput
+from memory.ports import Clock
+from memory.records import BLOCK_LABELS, BlockVersion, Change, MemoryBlock, Scope, SummaryVersion
+from memory.stores.audit import AuditStore
+from memory.stores.blocks import BlockStore
+from memory.stores.summaries import SummaryStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class By:
+    """Who looks or changes from outside a conversation: a person, or the operator where ``person`` is None."""
+
+    person: str | None = None
+
+    @property
+    def audited(self) -> str:
+        """The actor of an audit entry."""
+        return self.person or "operator"
+
+    @property
+    def actor(self) -> str:
+        """The actor of a version."""
+        return f"admin:{self.person}" if self.person else "operator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What made changes: a session or a job, one of the two."""
+
+    session_id: int | None = None
+    job: str | None = None
+
+    def __str__(self) -> str:
+        return f"session {self.session_id}" if self.job is None else f"job {self.job}"
+
+    def made(self, change: Change) -> bool:
+        """Whether a change comes from it."""
+        return change.session_id == self.session_id if self.job is None else change.job == self.job
+
+
+def origin_of(text: str) -> Origin:
+    """A session by its number, or a job by its key, ``close_session:42``.
+
+    Raises:
+        InvalidInput: it is neither.
+    """
+    if text.isascii() and text.isdigit():
+        return Origin(session_id=int(text))
+    kind, colon, subject = text.partition(":")
+    if not (kind and colon and subject):
+        raise InvalidInput(f"{text!r} is neither a session's number nor a job's key, as in close_session:42.")
+    return Origin(job=text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """What taking something back changes, or has changed.
+
+    Attributes:
+        texts: what it is about (``persona``, ``human``, ``summary``) -> text before and after.
+        notes: plain sentences on what stays as it is, and what to use instead.
+    """
+
+    texts: dict[str, tuple[str, str]]
+    notes: tuple[str, ...] = ()
+
+
+class Undo:
+    """Takes changes back.
+
+    Args:
+        database: for the transaction over all stores.
+        blocks, summaries: what has versions.
+        audit: says who did it.
+        clock: dates it.
+    """
+
+    def __init__(
+        self, *, database: Database, blocks: BlockStore, summaries: SummaryStore, audit: AuditStore, clock: Clock
+    ) -> None:
+        self._database = database
+        self._blocks = blocks
+        self._summaries = summaries
+        self._audit = audit
+        self._clock = clock
+
+    async def summary_to(self, scope: Scope, version: int, *, by: By) -> SummaryVersion:
+        """Make an earlier summary the summary again, as a new version.
+
+        Raises:
+            InvalidInput: there is none of that number.
+        """
+        async with self._database.transaction() as tx:
+            change = Change(actor=by.actor, reason=f"rollback to version {version}")
+            written = await self._summaries.rollback(scope, tx, version=version, change=change, at=self._clock.now())
+            await self._note(scope, tx, by, "memory rollback", f"summary to version {version}")
+        return written
+
+    async def block_to(self, scope: Scope, label: str, version: int, *, by: By) -> MemoryBlock:
+        """Bring an earlier value of a core memory block back, as a new version.
+
+        Raises:
+            UnknownBlock, TextNotFound: there is no such block or version.
+            CoreMemoryFull: it does not fit beside what the other blocks hold now.
+        """
+        async with self._database.transaction() as tx:
+            change = Change(actor=by.actor, reason=f"rollback to version {version}")
+            written = await self._blocks.rollback(
+                scope, tx, label=label, version=version, change=change, at=self._clock.now()
+            )
+            await self._note(scope, tx, by, "memory rollback", f"{label} to version {version}")
+        return written
+
+    async def preview(self, scope: Scope, origin: Origin) -> Undone:
+        """What ``take_back`` would change.
+
+        Raises:
+            InvalidInput: nothing that is kept was changed by it.
+        """
+        texts = {}
+        for label in BLOCK_LABELS:
+            before, after = await self._blocks.without(scope, label=label, made=origin.made)
+            if before != after:
+                texts[label] = (before, after)
+        restored, note = await self._summary_before(scope, origin)
+        if restored is not None:
+            texts["summary"] = restored
+        notes = [note] if note else []
+        if not texts and not notes:
+            notes.append(await self._nothing(scope, origin))
+        return Undone(texts=texts, notes=tuple(notes))
+
+    async def take_back(self, scope: Scope, origin: Origin, *, by: By) -> Undone:
+        """Take back everything that one session or job changed and that still stands.
+
+        Raises:
+            InvalidInput: nothing that is kept was changed by it.
+            CoreMemoryFull: what it had removed no longer fits.
+        """
+        change = Change(actor=by.actor, reason=f"undo of {origin}")
+        async with self._database.transaction() as tx:
+            undone = await self.preview(scope, origin)  # nobody else writes while the transaction is open
+            for label, (_, after) in undone.texts.items():
+                if label == "summary":
+                    await self._summaries.append(scope, tx, text=after, change=change, at=self._clock.now())
+                else:
+                    await self._blocks.rewrite(scope, tx, label=label, value=after, change=change, at=self._clock.now())
+            if undone.texts:
+                await self._note(scope, tx, by, "memory undo", str(origin))
+        return undone
+
+    async def origins(self, scope: Scope) -> list[tuple[Origin, BlockVersion | SummaryVersion]]:
+        """The sessions and jobs whose changes are kept, the latest change first, each with that change."""
+        versions: list[BlockVersion | SummaryVersion] = list(await self._summaries.versions(scope))
+        for label in BLOCK_LABELS:
+            versions += await self._blocks.versions(scope, label)
+        found: dict[Origin, BlockVersion | SummaryVersion] = {}
+        for version in sorted(versions, key=lambda version: version.changed_at, reverse=True):
+            if version.change.job is not None:
+                found.setdefault(Origin(job=version.change.job), version)
+            if version.change.session_id is not None:
+                found.setdefault(Origin(session_id=version.change.session_id), version)
+        return list(found.items())
+
+    async def _summary_before(self, scope: Scope, origin: Origin) -> tuple[tuple[str, str] | None, str]:
+        """The summary now and before the origin's change, or why it stays."""
+        versions = await self._summaries.versions(scope)
+        made = next((version for version in versions if origin.made(version.change)), None)
+        if made is None:
+            return None, ""
+        if made is not versions[0]:
+            return None, (
+                f"The summary was written anew since (version {versions[0].version} after {made.version}), "
+                "so it stays. Choose an earlier one with rollback."
+            )
+        if made.version > 1 and len(versions) == 1:
+            return None, "The summary before that one is not kept any more, so the summary stays."
+        return (made.text, versions[1].text if len(versions) > 1 else ""), ""
+
+    async def _nothing(self, scope: Scope, origin: Origin) -> str:
+        if any(known == origin for known, _ in await self.origins(scope)):
+            return f"Nothing that {origin} changed stands there any more."
+        raise InvalidInput(f"Nothing that is kept here was changed by {origin}.")
+
+    async def _note(self, scope: Scope, tx: Transaction, by: By, action: str, detail: str) -> None:
+        await self._audit.note(scope, tx, actor=by.audited, action=action, detail=detail)
