@@ -21,6 +21,7 @@ from typing import Any
 from aiohttp import WSCloseCode, web
 
 from tests.doubles.discord_gateway import TOKEN, Gateway
+from tests.doubles.discord_interactions import Interactions
 from tests.doubles.discord_world import (
     DEFAULT_PERMISSIONS,
     DM,
@@ -65,6 +66,7 @@ class DiscordDouble:
     Attributes:
         bot: the bot's own user.
         gateway: its session, and what can go wrong with it.
+        interactions: slash commands.
         sent: the payloads of the messages the bot created, in order, each with its ``id`` and ``channel_id``.
         posts: how many requests to create a message arrived, the refused and repeated ones included.
         remembers_nonces: whether a repeated nonce is recognised; Discord forgets one after some minutes.
@@ -82,6 +84,7 @@ class DiscordDouble:
         self._hold: asyncio.Event | None = None
         self.bot = self.add_user("Keepsake", bot=True)
         self.gateway = Gateway(self.bot, self._guilds, self._changed)
+        self.interactions = Interactions(self.gateway, self.bot, self.snowflake)
         self.sent: list[Payload] = []
         self.posts = 0
         self.remembers_nonces = True
@@ -251,7 +254,7 @@ class DiscordDouble:
         self.posts += creates_message
         if scripted is not None and not scripted.served:
             response: web.StreamResponse = _json(scripted.body, scripted.status, scripted.headers)
-        elif request.headers.get("Authorization") != f"Bot {TOKEN}":
+        elif not _by_token_in(path) and request.headers.get("Authorization") != f"Bot {TOKEN}":
             response = _json({"message": "401: Unauthorized", "code": 0}, 401)
         else:
             response = await self._serve(request, path)
@@ -274,6 +277,12 @@ class DiscordDouble:
             return _json(self.bot.payload())
         if path == "/oauth2/applications/@me":
             return _json(application_payload(self.bot))
+        served = await self.interactions.serve(request, path)
+        if served is not None:
+            return _json(served)
+        return await self._serve_channel(request, path)
+
+    async def _serve_channel(self, request: web.Request, path: str) -> web.StreamResponse:
         found = re.fullmatch(r"/channels/(\d+)/(messages|typing)", path)
         channel = self._channels.get(found[1]) if found else None
         if found is None or channel is None:
@@ -312,6 +321,10 @@ class DiscordDouble:
             if sent["channel_id"] == channel.id and sent["nonce"] == payload["nonce"]:
                 return dict(sent["stored"])
         return None
+
+
+def _by_token_in(path: str) -> bool:
+    return path.startswith(("/interactions/", "/webhooks/"))
 
 
 def _json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:

@@ -1,0 +1,142 @@
+"""Slash commands of the whole Discord adapter, over a Discord on loopback."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from adapters.discord_adapter import DiscordAdapter
+from bot.chat import IncomingMessage
+from bot.commands import Command, CommandReply, Commands, Group, Invocation, Services
+from tests.doubles.discord import DiscordDouble, Scripted
+from tests.doubles.discord_gateway import TOKEN
+from tests.world import World, running
+
+_COMMANDS = r"/applications/\d+/commands$"
+
+
+@pytest.fixture
+async def discord() -> AsyncIterator[DiscordDouble]:
+    async with DiscordDouble().running() as double:
+        yield double
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[World]:
+    async with running(tmp_path) as world:
+        yield world
+
+
+async def ignored(message: IncomingMessage) -> bool:
+    return True
+
+
+async def here(invocation: Invocation) -> CommandReply:
+    return CommandReply(text="Here.")
+
+
+@asynccontextmanager
+async def started(
+    discord: DiscordDouble, world: World, reply: Callable[[Invocation], Awaitable[CommandReply]] = here
+) -> AsyncIterator[DiscordAdapter]:
+    async def run(services: Services, invocation: Invocation) -> CommandReply:
+        return await reply(invocation)
+
+    table = [Command(group=Group.MYDATA, name="show", help="Show it.", run=run)]
+    adapter = DiscordAdapter(
+        token=TOKEN,
+        on_message=ignored,
+        commands=Commands(table, Services(system=world.system, clock=world.clock)),
+        api_url=discord.api_url,
+        gateway_url=discord.gateway_url,
+        guild_ready_timeout=0.05,
+    )
+    try:
+        await adapter.start()
+        yield adapter
+    finally:
+        await adapter.stop()
+
+
+async def test_a_command_is_acknowledged_and_answered(discord: DiscordDouble, world: World) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    async with started(discord, world):
+        call = await discord.interactions.call(chat, ann, "mydata show")
+        await discord.until(lambda: bool(call.answers))
+
+    assert (call.acknowledged, call.ephemeral, call.answers) == (5, True, ["Here."])
+
+
+async def test_commands_are_registered_once_however_often_the_bot_connects(
+    discord: DiscordDouble, world: World
+) -> None:
+    async with started(discord, world):
+        await discord.gateway.repeat_ready()
+    async with started(discord, world):
+        pass
+
+    assert discord.interactions.registrations == 1
+
+
+async def test_a_bot_refused_the_message_content_intent_registers_once_too(
+    discord: DiscordDouble, world: World
+) -> None:
+    discord.gateway.message_content_allowed = False
+    async with started(discord, world):
+        pass
+
+    assert discord.interactions.registrations == 1
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT"])
+async def test_a_bot_whose_commands_cannot_be_registered_still_connects(
+    discord: DiscordDouble, world: World, method: str
+) -> None:
+    discord.script(method, _COMMANDS, Scripted(status=403))
+    async with started(discord, world) as adapter:
+        assert adapter.state()["connected"] is True
+
+    assert discord.interactions.registrations == 0
+
+
+async def test_stopping_waits_for_the_answer_of_a_running_command(discord: DiscordDouble, world: World) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    begun, may_end = asyncio.Event(), asyncio.Event()
+
+    async def slow(invocation: Invocation) -> CommandReply:
+        begun.set()
+        await may_end.wait()
+        return CommandReply(text="Just in time.")
+
+    async with started(discord, world, slow) as adapter:
+        call = await discord.interactions.call(chat, ann, "mydata show")
+        await begun.wait()
+        stopping = asyncio.create_task(adapter.stop())
+        stopped_early, _ = await asyncio.wait({stopping}, timeout=0.1)
+        may_end.set()
+        await stopping
+
+    assert not stopped_early
+    assert call.answers == ["Just in time."]
+
+
+async def test_a_command_whose_acknowledgement_is_lost_is_not_run(discord: DiscordDouble, world: World) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    calls: list[Invocation] = []
+
+    async def counting(invocation: Invocation) -> CommandReply:
+        calls.append(invocation)
+        return CommandReply(text="Here.")
+
+    discord.script("POST", "/callback$", Scripted(cut=True))
+    async with started(discord, world, counting):
+        await discord.interactions.call(chat, ann, "mydata show")
+        await discord.until_scripts_are_used()
+        again = await discord.interactions.call(chat, ann, "mydata show")
+        await discord.until(lambda: bool(again.answers))
+
+    assert len(calls) == 1
