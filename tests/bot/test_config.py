@@ -1,0 +1,91 @@
+"""Settings are checked as a whole; every problem is named at once and no secret is shown."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from bot.config import ConfigurationError, Settings, load_settings
+from memory.parameters import MemoryParameters
+
+
+@pytest.fixture(autouse=True)
+def nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in Settings.model_fields:
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def problems(**variables: object) -> list[str]:
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings(variables, env_file=None)
+    return refused.value.problems
+
+
+def test_without_any_setting_the_defaults_are_those_of_the_memory_system() -> None:
+    assert load_settings(env_file=None).memory_parameters == MemoryParameters()
+
+
+def test_an_argument_wins_over_the_environment_and_that_over_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "settings"
+    file.write_text("PORT=1001\nAGENT_NAME=Filed\nHOST=10.0.0.1\nUNKNOWN=ignored\nLOG_LEVEL=\n")
+    monkeypatch.setenv("PORT", "1002")
+    monkeypatch.setenv("AGENT_NAME", "Set")
+    settings = load_settings({"port": 1003, "data_dir": None}, env_file=file)
+    assert (settings.port, settings.agent_name, settings.host, settings.log_level) == (1003, "Set", "10.0.0.1", "INFO")
+
+
+def test_the_numbers_of_memory_come_from_the_settings() -> None:
+    parameters = load_settings(
+        {"context_window_tokens": 8_000, "max_conversation_history": 6, "session_idle_minutes": 5}, env_file=None
+    ).memory_parameters
+    assert parameters.context_window_tokens == 8_000
+    assert parameters.history_target == 3
+    assert parameters.session_idle == timedelta(minutes=5)
+
+
+def test_the_database_is_in_the_data_folder_unless_it_has_an_address() -> None:
+    assert load_settings({"data_dir": Path("here")}, env_file=None).database_address == "sqlite:///here/keepsake.db"
+    elsewhere = load_settings({"database_url": "sqlite:///there.db"}, env_file=None)
+    assert elsewhere.database_address == "sqlite:///there.db"
+
+
+def test_every_problem_is_named_at_once_with_an_example() -> None:
+    found = problems(port="high", context_window_tokens=1, memory_sharing="all", log_level="LOUD", slack_app_token="x")
+    assert [line.partition(":")[0] for line in found] == [
+        "MEMORY_SHARING",
+        "CONTEXT_WINDOW_TOKENS",
+        "LOG_LEVEL",
+        "PORT",
+        "SLACK_BOT_TOKEN",
+    ]
+    assert all("Example: " in line for line in found)
+
+
+@pytest.mark.parametrize(
+    ("variables", "name"),
+    [
+        ({"eviction_target": 0.8}, "EVICTION_TARGET"),
+        ({"max_output_tokens": 20_000}, "MAX_OUTPUT_TOKENS"),
+        ({"slack_signing_secret": "s"}, "SLACK_BOT_TOKEN"),
+        ({"slack_bot_token": "xoxb-1"}, "SLACK_BOT_TOKEN"),
+    ],
+)
+def test_settings_that_cannot_stand_together_are_named(variables: dict[str, object], name: str) -> None:
+    [problem] = problems(**variables)
+    assert problem.startswith(f"{name}: ")
+
+
+def test_a_conflict_with_a_setting_that_is_wrong_by_itself_is_not_reported_on_top() -> None:
+    [problem] = problems(context_window_tokens="many", max_output_tokens=20_000)
+    assert problem.startswith("CONTEXT_WINDOW_TOKENS")
+
+
+def test_no_secret_stands_in_a_report_or_a_printed_setting() -> None:
+    report = "\n".join(problems(anthropic_api_key="sk-ant-private", discord_token=7, slack_app_token="xapp-private"))
+    assert "private" not in report
+    settings = load_settings({"anthropic_api_key": "sk-ant-private"}, env_file=None)
+    assert "private" not in repr(settings)
