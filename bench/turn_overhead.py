@@ -36,7 +36,7 @@ from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage, incoming_to_json
 from bot.handler import ChatHandler
 from bot.logs import configure_logs
-from bot.tools import Toolbox
+from bot.tools import toolbox_for
 from memory.database import open_database
 from memory.embedding import MiniLmEmbedder
 from memory.indexes.sqlite_text import SqliteTextIndex
@@ -112,7 +112,7 @@ class Bench:
         self._counter = counter
         self._turns = turns
         self._draw = random.Random(5)
-        self._toolbox = Toolbox()
+        self._toolbox = toolbox_for(system.parameters.preset)
         self._said = 0
         self._memory = system.conversation(person=PERSON, audience="dm", conversation=CONVERSATION)
         self.samples: defaultdict[str, list[float]] = defaultdict(list)
