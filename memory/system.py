@@ -15,6 +15,7 @@ from memory.database import Transaction, open_database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory, Place
 from memory.policy.audience import reach_of, reach_of_person, scope_of
@@ -34,9 +35,13 @@ from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.consent import ConsentStore
+from memory.stores.fact_revisions import FactRevisionStore
+from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
+from memory.stores.journal import JournalStore
 from memory.stores.recall import RecallStore
+from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
@@ -52,6 +57,7 @@ class MemorySystem:
     Attributes:
         stores: every store.
         privacy: export and erasure over all of them.
+        oversight: what people and admins see and do from outside a conversation.
         importer: puts back what an export wrote.
         parameters: the numbers in force.
     """
@@ -60,6 +66,7 @@ class MemorySystem:
         self._services = services
         self.stores = services.stores
         self.privacy = privacy
+        self.oversight = Oversight(services, privacy)
         self.importer = importer
         self.parameters = services.parameters
 
@@ -104,31 +111,11 @@ class MemorySystem:
         )
         return list(hits)
 
-    async def overview(self, person: str) -> list[dict[str, Any]]:
-        """What is kept about a person, scope by scope, as counts and core memory."""
-        rows = []
-        for scope in await self.privacy.scopes_of(person):
-            session = next(iter(await self.stores.sessions.recent(scope, 1)), None)
-            summary = await self.stores.summaries.latest(scope)
-            stats = await self.stores.archival.stats(scope)
-            rows.append(
-                {
-                    "audience": scope.audience,
-                    "core_memory": {block.label: block.value for block in await self.stores.blocks.load(scope)},
-                    "summary": summary.text if summary else "",
-                    "window_summary": session.window_summary if session else "",
-                    "last_activity": session.last_activity_at.isoformat() if session else None,
-                    "messages": await self.stores.recall.count(scope),
-                    "passages": stats.total,
-                }
-            )
-        return rows
-
     async def sweep_idle(self) -> int:
         """End the sessions that have been silent for too long. Returns how many this call ended."""
         now = self._services.clock.now()
         idle = await self.stores.sessions.idle(now - self.parameters.session_idle, _SWEPT_AT_ONCE)
-        ended = [await self._services.window.end_session(session, at=now) for session in idle]
+        ended = [await self._services.window.rest(session, at=now) for session in idle]
         self._services.jobs.kick()  # also for jobs whose next try is due by now
         return sum(ended)
 
@@ -136,6 +123,17 @@ class MemorySystem:
         """Note how far an accepted message has come."""
         async with self.transaction() as tx:
             await self.stores.inbox.mark(item.scope, tx, item=item, state=state, reply=reply)
+
+    async def sending(self, item: InboxItem, reply: str) -> bool:
+        """Note the reply that is about to be sent.
+
+        Returns:
+            Whether it is the person's first answer, with which they are to be told what is remembered.
+        """
+        async with self.transaction() as tx:
+            await self.stores.inbox.mark(item.scope, tx, item=item, state=InboxState.SENDING, reply=reply)
+            present = await self.stores.inbox.holds(item.scope, tx, item=item)
+            return present and await self.stores.consent.greet(item.scope, tx, at=item.accepted_at)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
@@ -188,11 +186,16 @@ async def open_memory(
     text_index = SqliteTextIndex()
     search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
     jobs = JobStore(database, ids)
+    revisions = FactRevisionStore(database, ids)
     stores = Stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
         blocks=BlockStore(database, counter, limit=parameters.core_memory_limit),
         archival=ArchivalStore(database, search, ids, clock),
+        facts=FactStore(database, search, revisions, ids=ids, counter=counter, clock=clock),
+        fact_revisions=revisions,
+        journal=JournalStore(database, ids),
+        reply_sources=ReplySourceStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
         jobs=jobs,

@@ -6,7 +6,7 @@ made it and why; a refused write writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,6 +16,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
 from memory.errors import CoreMemoryFull, InvalidInput, MemoryRefusal, TextNotFound, UnknownBlock
+from memory.policy.diff import reverse_lines
 from memory.ports import TokenCounter
 from memory.records import BLOCK_LABELS, BlockVersion, Change, MemoryBlock, Scope
 from memory.schema import block_versions, memory_blocks
@@ -148,6 +149,22 @@ class BlockStore:
         return await self._write(
             scope, tx, blocks=blocks, block=block, value=wanted.value if wanted else "", change=change, at=at
         )
+
+    async def without(self, scope: Scope, *, label: str, made: Callable[[Change], bool]) -> tuple[str, str]:
+        """A block's text, and the same text without some changes. Raises UnknownBlock.
+
+        Args:
+            scope: whose block.
+            label: the block.
+            made: whether a change is one of those to leave out.
+        """
+        versions = await self.versions(scope, label)
+        text = versions[0].value if versions else ""
+        without = text
+        for version, before in zip(versions, [*(older.value for older in versions[1:]), ""], strict=False):
+            if made(version.change):
+                without = reverse_lines(without, before, version.value)
+        return text, without
 
     async def versions(self, scope: Scope, label: str) -> list[BlockVersion]:
         """Every version of a block, newest first. Raises UnknownBlock."""

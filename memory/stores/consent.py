@@ -15,7 +15,7 @@ from sqlalchemy import Table, delete, insert, select, update
 from memory.database import Database, Transaction
 from memory.records import Scope
 from memory.schema import consent, silenced_channels
-from memory.stores.scoped import delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
 
 _EVERYWHERE = "person"
 
@@ -25,7 +25,7 @@ class Consent:
     """What is known of a person's consent.
 
     Attributes:
-        greeted_at: when the person was told what is remembered; None for not yet.
+        greeted_at: when the message came whose answer told the person what is remembered; None for not yet.
         paused_at: since when nothing new is to be remembered; None where it is.
     """
 
@@ -52,9 +52,22 @@ class ConsentStore:
             row = (await connection.execute(query)).first()
         return Consent() if row is None else Consent(greeted_at=row.greeted_at, paused_at=row.paused_at)
 
-    async def greeted(self, scope: Scope, tx: Transaction, *, at: datetime) -> None:
-        """Note that the person was told what is remembered."""
-        await _put(tx, consent, _of_person(scope), {"greeted_at": at})
+    async def greet(self, scope: Scope, tx: Transaction, *, at: datetime) -> bool:
+        """Note that an answer tells the person what is remembered, unless an earlier one did.
+
+        Args:
+            scope: the person's.
+            tx: the open transaction, that of the answer.
+            at: when the message was accepted that is answered, by which a repeated attempt is known.
+
+        Returns:
+            Whether it is this answer that tells it.
+        """
+        known = select(consent.c.greeted_at).where(in_scope(consent, _of_person(scope)))
+        greeted_at = (await tx.connection.execute(known)).scalar_one_or_none()
+        if greeted_at is None:
+            await _put(tx, consent, _of_person(scope), {"greeted_at": at})
+        return greeted_at in (None, as_stored(at))
 
     async def pause(self, scope: Scope, tx: Transaction, *, at: datetime | None) -> None:
         """Remember nothing new from now on; with None, remember again."""
@@ -69,8 +82,10 @@ class ConsentStore:
             )
 
     async def is_silenced(self, conversation: str) -> bool:
-        """Whether an admin switched the bot off in this channel."""
-        query = select(silenced_channels.c.conversation).where(silenced_channels.c.conversation == conversation)
+        """Whether an admin switched the bot off in this channel, or in the one that this thread hangs on."""
+        parts = conversation.split(":")
+        enclosing = [":".join(parts[:count]) for count in range(1, len(parts) + 1)]
+        query = select(silenced_channels.c.conversation).where(silenced_channels.c.conversation.in_(enclosing))
         async with self._database.read() as connection:
             return (await connection.execute(query)).first() is not None
 

@@ -14,9 +14,9 @@ from sqlalchemy import Row, Select, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.records import Scope, Session
+from memory.records import Reach, Scope, Session
 from memory.schema import sessions
-from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope, scope_of_row
+from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope, scope_of_row
 
 _CHANGING = ("last_activity_at", "ended_at", "window_summary", "kept", "summary_version")
 
@@ -44,8 +44,8 @@ class SessionStore:
         return await self._first(select(sessions).where(in_scope(sessions, scope), sessions.c.id == session_id))
 
     async def latest(self, scope: Scope, conversation: str) -> Session | None:
-        """The conversation's newest session, open or ended, or None."""
-        mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation)
+        """The conversation's newest session that is to be kept, open or ended, or None."""
+        mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation) & sessions.c.kept
         return await self._first(select(sessions).where(mine).order_by(sessions.c.id.desc()).limit(1))
 
     async def start(
@@ -124,6 +124,17 @@ class SessionStore:
             .limit(limit)
         )
         return await self._found(query)
+
+    async def all_open(self, reach: Reach) -> list[Session]:
+        """The open sessions within reach, in whatever conversations, oldest first."""
+        query = select(sessions).where(in_reach(sessions, reach), sessions.c.ended_at.is_(None))
+        return await self._found(query.order_by(sessions.c.id))
+
+    async def communities(self, scope: Scope) -> frozenset[str]:
+        """The servers and teams that the scope's conversations were ever known to belong to."""
+        query = select(sessions.c.community).where(in_scope(sessions, scope), sessions.c.community.is_not(None))
+        async with self._database.read() as connection:
+            return frozenset((await connection.execute(query.distinct())).scalars())
 
     async def set_window_summary(self, scope: Scope, tx: Transaction, *, session_id: int, text: str) -> None:
         """Replace the digest of what left the window."""
