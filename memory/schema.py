@@ -235,6 +235,69 @@ consent = _personal(
     Column("paused_at", UtcDateTime),
 )
 
+facts = _personal(
+    "facts",
+    Column("id", BigInteger, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("text_hash", String(64), nullable=False),  # of the normalised text: says the same in the same words
+    Column("subject", Text, nullable=False),
+    Column("predicate", Text, nullable=False),
+    Column("object", Text, nullable=False),
+    Column("confidence", Float, nullable=False),
+    Column("category", String(200), nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    Column("source_message", BigInteger),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    Column("valid_from", UtcDateTime),
+    Column("expires_at", UtcDateTime),
+    Column("state", String(16), nullable=False),
+    Column("superseded_by", BigInteger),
+    Column("pinned", Boolean, nullable=False),
+)
+Index("facts_by_hash", facts.c.person, facts.c.audience, facts.c.text_hash)
+Index("facts_by_triple", facts.c.person, facts.c.audience, facts.c.subject, facts.c.predicate)
+
+fact_revisions = _personal(
+    "fact_revisions",
+    Column("id", BigInteger, primary_key=True),
+    Column("fact_id", BigInteger, nullable=False),
+    Column("action", String(16), nullable=False),
+    Column("before", JSON(none_as_null=True)),  # the whole fact, so that every part of a change can be reverted
+    Column("after", JSON, nullable=False),
+    Column("candidate", Text),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("actor", String(200), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("source_message", BigInteger),
+    Column("session_id", BigInteger),
+    Column("job", String(200)),
+)
+Index("fact_revisions_of", fact_revisions.c.person, fact_revisions.c.audience, fact_revisions.c.fact_id)
+
+journal_entries = _personal(
+    "journal_entries",
+    Column("id", BigInteger, primary_key=True),
+    Column("at", UtcDateTime, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("text_hash", String(64), nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("noted_at", UtcDateTime, nullable=False),
+    Column("source_message", BigInteger),
+    Column("session_id", BigInteger),
+    Column("job", String(200)),
+)
+Index("journal_by_date", journal_entries.c.person, journal_entries.c.audience, journal_entries.c.at)
+
+reply_sources = _personal(
+    "reply_sources",
+    Column("exchange_id", BigInteger, primary_key=True),
+    Column("conversation", String(200), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+    Column("sources", JSON, nullable=False),
+)
+
 silenced_channels = Table(
     "silenced_channels",
     metadata,

@@ -21,9 +21,13 @@ from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.consent import ConsentStore
+from memory.stores.fact_revisions import FactRevisionStore
+from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
+from memory.stores.journal import JournalStore
 from memory.stores.recall import RecallStore
+from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
@@ -37,6 +41,10 @@ class Stores:
     recall: RecallStore
     blocks: BlockStore
     archival: ArchivalStore
+    facts: FactStore
+    fact_revisions: FactRevisionStore
+    journal: JournalStore
+    reply_sources: ReplySourceStore
     inbox: InboxStore
     summaries: SummaryStore
     jobs: JobStore
@@ -53,6 +61,10 @@ class Stores:
             self.recall,
             self.blocks,
             self.archival,
+            self.facts,
+            self.fact_revisions,
+            self.journal,
+            self.reply_sources,
             self.inbox,
             self.summaries,
             self.jobs,

@@ -44,6 +44,11 @@ def reach_of(scope: Scope, community: str | None = None, sharing: Sharing = Shar
     return Reach(person=scope.person, audiences=frozenset(audiences))
 
 
+def reach_of_scope(scope: Scope) -> Reach:
+    """Exactly what a scope itself holds, for comparing what is about to be written there."""
+    return Reach(person=scope.person, audiences=frozenset({scope.audience}))
+
+
 def reach_of_person(person: str) -> Reach:
     """Everything of one person, for that person's own view, export and the operator's tools."""
     return Reach(person=check_person(person), audiences=None)

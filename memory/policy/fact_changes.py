@@ -1,0 +1,136 @@
+"""How facts change: what a new statement adds to a known one, and what taking a change back leaves.
+
+Invariant: nothing here loses a word of a known fact. Where two texts each say something that the other does not,
+both stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from memory.policy.fact_text import normalised, text_hash
+from memory.records import Candidate, Fact, FactState
+
+_ARTICLE_WORDS = "a an the der die das den dem ein eine einen einem le la les un une el los las una il lo"
+_ARTICLES = frozenset(_ARTICLE_WORDS.split())
+
+_NEVER_TAKEN_BACK = frozenset({"id", "scope", "source_message", "created_at", "confidence"})
+_SAID = ("text", "subject", "predicate", "object", "valid_from", "expires_at", "state", "superseded_by", "pinned")
+
+
+def same_statement(fact: Fact, candidate: Candidate) -> bool:
+    """Whether the candidate says what the fact says: in the same words, or as the same triple and nothing beyond.
+
+    Similarity of vectors is no part of it: "has two cats" and "has three cats" are nearly the same vector.
+    """
+    if text_hash(fact.text) == text_hash(candidate.text):
+        return True
+    if not _same_slot(fact, candidate):
+        return False
+    known, said = _words(fact.text), _words(candidate.text)
+    return known == said or (_same_object(fact, candidate) and _in_order(said, known))
+
+
+def adds_detail(fact: Fact, candidate: Candidate) -> bool:
+    """Whether the candidate is the same triple as the fact and says all that the fact says, and more."""
+    return (
+        _same_slot(fact, candidate)
+        and _same_object(fact, candidate)
+        and _in_order(_words(fact.text), _words(candidate.text))
+    )
+
+
+def confirmed(fact: Fact, candidate: Candidate) -> Fact:
+    """The fact, said again: as sure as the surer of the two."""
+    return replace(fact, confidence=max(fact.confidence, candidate.confidence))
+
+
+def detailed(fact: Fact, candidate: Candidate, text: str) -> Fact:
+    """The fact under a new text, with what the candidate adds to it.
+
+    Args:
+        fact: the known fact.
+        candidate: what was said. A triple that is not whole leaves the fact's own.
+        text: the new text.
+    """
+    changed = replace(
+        confirmed(fact, candidate),
+        text=text,
+        importance=max(fact.importance, candidate.importance),
+        metadata=_joined(fact.metadata, candidate.metadata),
+        valid_from=candidate.valid_from or fact.valid_from,
+        expires_at=candidate.expires_at or fact.expires_at,
+    )
+    if not (candidate.subject and candidate.predicate and candidate.object):
+        return changed
+    return replace(changed, subject=candidate.subject, predicate=candidate.predicate, object=candidate.object)
+
+
+def taken_back(present: Fact, before: Fact | None, after: Fact) -> Fact:
+    """A fact without what one change did to it; what other changes did stays.
+
+    Args:
+        present: the fact as it is now.
+        before: as it was before the change; None where the change added it, which then counts as forgotten.
+        after: as it was after the change.
+    """
+    if before is None:
+        return replace(present, state=FactState.FORGOTTEN, superseded_by=None)
+    names = [field.name for field in fields(Fact) if field.name not in _NEVER_TAKEN_BACK]
+    undone = {name: getattr(before, name) for name in names if getattr(before, name) != getattr(after, name)}
+    return replace(present, **undone)
+
+
+def undone(work: Mapping[int, tuple[Fact | None, Fact]], present: Mapping[int, Fact]) -> tuple[list[Fact], list[Fact]]:
+    """What is left of some facts when everything that one piece of work did to them is taken back.
+
+    A fact that says something else by now than the work left it with stays as it is, and so does one that was
+    superseded by such a fact: else an old truth would stand beside a newer one.
+
+    Args:
+        work: by fact, the fact before the first and after the last change of the work.
+        present: the same facts as they are now.
+
+    Returns:
+        the facts that differ from the present ones, and those that stay although the work had changed them.
+    """
+    goals = {fact_id: taken_back(present[fact_id], before, after) for fact_id, (before, after) in work.items()}
+    changed = [fact_id for fact_id, goal in goals.items() if goal != present[fact_id]]
+    touched = {fact_id for fact_id in changed if not _is_untouched(present[fact_id], work[fact_id][1])}
+    kept = touched | {fact_id for fact_id in changed if present[fact_id].superseded_by in touched}
+    return [goals[fact_id] for fact_id in changed if fact_id not in kept], [present[fact_id] for fact_id in kept]
+
+
+def _is_untouched(present: Fact, after: Fact) -> bool:
+    return all(getattr(present, name) == getattr(after, name) for name in _SAID)
+
+
+def _same_slot(fact: Fact, candidate: Candidate) -> bool:
+    return bool(fact.subject and fact.predicate) and (
+        normalised(fact.subject) == normalised(candidate.subject)
+        and normalised(fact.predicate) == normalised(candidate.predicate)
+    )
+
+
+def _same_object(fact: Fact, candidate: Candidate) -> bool:
+    return bool(fact.object) and normalised(fact.object) == normalised(candidate.object)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in normalised(text).split() if word not in _ARTICLES]
+
+
+def _in_order(words: list[str], among: list[str]) -> bool:
+    rest = iter(among)
+    return all(word in rest for word in words)
+
+
+def _joined(known: Mapping[str, Any], added: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, lists joined with nothing twice; of any other value the known one."""
+    joined = {**added, **known}
+    for key in known.keys() & added.keys():
+        if isinstance(known[key], list) and isinstance(added[key], list):
+            joined[key] = list(dict.fromkeys([*known[key], *added[key]]))
+    return joined

@@ -1,0 +1,222 @@
+"""The history of facts: every change of every fact, with the whole fact on both sides.
+
+Invariant: revisions are only ever added. A change that is taken back is one more revision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import Row, Select, func, insert, select
+
+from memory.database import Database, Transaction
+from memory.errors import InvalidInput
+from memory.ids import IdSource
+from memory.records import Change, Fact, FactRevision, FactState, Reach, Scope
+from memory.schema import fact_revisions
+from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope, scope_of_row
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_TIMES = frozenset({"created_at", "updated_at", "valid_from", "expires_at"})
+_IDS = frozenset({"source_message", "superseded_by"})
+_SNAPSHOT = tuple(field.name for field in fields(Fact) if field.name not in ("id", "scope"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactChange:
+    """A revision with the whole fact on both sides.
+
+    Attributes:
+        before: the fact before the change; None where the change added it.
+        after: the fact after it.
+    """
+
+    revision: FactRevision
+    before: Fact | None
+    after: Fact
+
+
+class FactRevisionStore:
+    """The table of revisions.
+
+    Args:
+        database: where the rows are.
+        ids: draws the revisions' ids, which give their order.
+    """
+
+    name = "fact_revisions"
+
+    def __init__(self, database: Database, ids: IdSource) -> None:
+        self._database = database
+        self._ids = ids
+
+    async def append(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        action: str,
+        before: Fact | None,
+        after: Fact,
+        change: Change,
+        at: datetime,
+        candidate: str | None = None,
+    ) -> FactRevision:
+        """Keep a change of a fact.
+
+        Args:
+            scope: whose fact.
+            tx: the open transaction, that of the change.
+            action: what was done, as in ``FactRevision``.
+            before, after: the fact on both sides; ``before`` is None where it is new.
+            change: who or what did it, and why.
+            at: when.
+            candidate: the text that led to it, where one did.
+        """
+        revision = FactRevision(
+            id=self._ids.next(),
+            scope=scope,
+            fact_id=after.id,
+            action=action,
+            before=_current_text(before),
+            after=_current_text(after),
+            changed_at=as_stored(at),
+            change=change,
+            candidate=candidate,
+        )
+        await tx.connection.execute(
+            insert(fact_revisions).values(
+                person=scope.person,
+                audience=scope.audience,
+                id=revision.id,
+                fact_id=after.id,
+                action=action,
+                before=None if before is None else _snapshot(before),
+                after=_snapshot(after),
+                candidate=candidate,
+                changed_at=revision.changed_at,
+                actor=change.actor,
+                reason=change.reason,
+                source_message=change.source_message,
+                session_id=change.session_id,
+                job=change.job,
+            )
+        )
+        return revision
+
+    async def history(self, reach: Reach, *, fact_id: int | None = None, limit: int = 50) -> list[FactRevision]:
+        """The newest changes within reach, newest first.
+
+        Args:
+            reach: what may be read.
+            fact_id: of this fact alone; None for all.
+            limit: at most.
+        """
+        query = select(fact_revisions).where(in_reach(fact_revisions, reach))
+        if fact_id is not None:
+            query = query.where(fact_revisions.c.fact_id == fact_id)
+        async with self._database.read() as connection:
+            rows = (await connection.execute(_newest_first(query).limit(limit))).all()
+        return [_change(row).revision for row in rows]
+
+    async def load(self, scope: Scope, tx: Transaction, *, revision_id: int) -> FactChange:
+        """One change.
+
+        Raises:
+            InvalidInput: the scope has no revision of that id.
+        """
+        query = select(fact_revisions).where(in_scope(fact_revisions, scope), fact_revisions.c.id == revision_id)
+        row = (await tx.connection.execute(query)).first()
+        if row is None:
+            raise InvalidInput(f"There is no revision {revision_id} here. The history lists them.")
+        return _change(row)
+
+    async def of_work(
+        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
+    ) -> list[FactChange]:
+        """Everything that one session or one job changed, newest first.
+
+        Args:
+            session_id: a session; None where a job is meant.
+            job: the key of a job.
+        """
+        query = select(fact_revisions).where(in_scope(fact_revisions, scope))
+        if session_id is not None:
+            query = query.where(fact_revisions.c.session_id == session_id)
+        if job is not None:
+            query = query.where(fact_revisions.c.job == job)
+        return [_change(row) for row in await tx.connection.execute(_newest_first(query))]
+
+    async def last_changed(self, scope: Scope, tx: Transaction, *, fact_ids: Collection[int]) -> datetime | None:
+        """When one of these facts was changed last; None where none of them ever was."""
+        query = select(func.max(fact_revisions.c.changed_at)).where(
+            in_scope(fact_revisions, scope), fact_revisions.c.fact_id.in_(fact_ids)
+        )
+        found: datetime | None = (await tx.connection.execute(query)).scalar_one()
+        return found
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every revision of a scope, oldest first."""
+        return await rows_of_scope(self._database, fact_revisions, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back revisions of an export; how many were not there. Raises InvalidInput where another one is."""
+        return len(await restore_rows(tx, fact_revisions, scope, rows))
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every revision of a scope."""
+        return {fact_revisions.name: await delete_scope(tx, fact_revisions, scope)}
+
+
+def _newest_first(query: Select[Any]) -> Select[Any]:
+    return query.order_by(fact_revisions.c.id.desc())
+
+
+def _current_text(fact: Fact | None) -> str | None:
+    return fact.text if fact is not None and fact.state is FactState.CURRENT else None
+
+
+def _snapshot(fact: Fact) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(fact, name) for name in _SNAPSHOT}
+    for name in _TIMES:
+        values[name] = None if values[name] is None else (values[name] - _EPOCH) // _MILLISECOND
+    for name in _IDS:  # as text: readers of an export may have doubles alone
+        values[name] = None if values[name] is None else str(values[name])
+    return {**values, "metadata": dict(fact.metadata), "state": fact.state.value}
+
+
+def _fact(scope: Scope, fact_id: int, snapshot: Mapping[str, Any]) -> Fact:
+    values = dict(snapshot)
+    for name in _TIMES:
+        values[name] = None if values[name] is None else _EPOCH + values[name] * _MILLISECOND
+    for name in _IDS:
+        values[name] = None if values[name] is None else int(values[name])
+    return Fact(id=fact_id, scope=scope, **{**values, "state": FactState(values["state"])})
+
+
+def _change(row: Row[Any]) -> FactChange:
+    scope = scope_of_row(row)
+    before = None if row.before is None else _fact(scope, row.fact_id, row.before)
+    after = _fact(scope, row.fact_id, row.after)
+    revision = FactRevision(
+        id=row.id,
+        scope=scope,
+        fact_id=row.fact_id,
+        action=row.action,
+        before=_current_text(before),
+        after=_current_text(after),
+        changed_at=row.changed_at,
+        change=Change(
+            actor=row.actor,
+            reason=row.reason,
+            source_message=row.source_message,
+            session_id=row.session_id,
+            job=row.job,
+        ),
+        candidate=row.candidate,
+    )
+    return FactChange(revision=revision, before=before, after=after)

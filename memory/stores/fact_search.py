@@ -1,0 +1,175 @@
+"""The read side of facts: those that are true now, by likeness, by words, by triple, and their history.
+
+Invariant: only current facts that have not expired are returned, but for ``get`` and ``history``, which know all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import structlog
+from sqlalchemy import Select, func, select
+
+from memory.database import Database
+from memory.errors import EmbedderError
+from memory.policy.audience import reach_of_scope
+from memory.policy.fact_text import nested
+from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
+from memory.ports import Clock, Vectors
+from memory.records import EntryScore, Fact, FactRevision, Reach, Scope, SearchHit, Source
+from memory.schema import facts
+from memory.stores.fact_revisions import FactRevisionStore
+from memory.stores.fact_table import fact_of_row, true_at
+from memory.stores.scoped import in_reach, in_scope, with_keys
+from memory.stores.search import SearchStore
+
+_log = structlog.get_logger(__name__)
+
+_OVERFETCH = 2  # what has expired is still found, and left out
+
+
+class FactReader:
+    """Reads the table of facts. ``FactStore`` adds the writes.
+
+    Args:
+        database: where the rows are.
+        search: indexes their texts.
+        revisions: keeps their history.
+        clock: says what has expired.
+    """
+
+    def __init__(self, database: Database, search: SearchStore, revisions: FactRevisionStore, clock: Clock) -> None:
+        self._database = database
+        self._search = search
+        self._revisions = revisions
+        self._clock = clock
+
+    async def current(self, scope: Scope) -> list[Fact]:
+        """Every fact of a scope that is true now, in the order they were learned."""
+        return await self._found(select(facts).where(in_scope(facts, scope), self._true()))
+
+    async def within(self, reach: Reach) -> list[Fact]:
+        """Every fact within reach that is true now, in the order they were learned."""
+        return await self._found(select(facts).where(in_reach(facts, reach), self._true()))
+
+    async def get(self, reach: Reach, fact_ids: Collection[int]) -> list[Fact]:
+        """The facts of these ids within reach, whatever their state; unknown ids are left out."""
+        return await self._found(select(facts).where(in_reach(facts, reach), facts.c.id.in_(fact_ids)))
+
+    async def count(self, scope: Scope) -> int:
+        """How many facts of a scope are true now."""
+        query = select(func.count()).select_from(facts).where(in_scope(facts, scope), self._true())
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one()
+
+    async def similar(
+        self,
+        scope: Scope,
+        text: str,
+        *,
+        limit: int,
+        floor: float = 0.0,
+        subject: str = "",
+        predicate: str = "",
+    ) -> list[Fact]:
+        """The facts of exactly this scope that a statement may repeat, detail or contradict, most similar first.
+
+        What was learned a moment ago is embedded first. Where the embedder fails, words alone decide.
+
+        Args:
+            scope: whose facts.
+            text: the statement.
+            limit: facts at most by likeness, and as many again of the same subject and predicate, which always
+                count as similar: a contradiction often looks unlike.
+            floor: least cosine similarity of those found by likeness.
+            subject, predicate: the statement's, where it has them.
+        """
+        await self._embed_new()
+        reach = reach_of_scope(scope)
+        entries = await self._search.search(reach, source=Source.FACT, query=text, limit=limit * _OVERFETCH)
+        nearest = sorted(entries, key=lambda entry: (-_likeness(entry), -entry.record_id))
+        found = await self._load([entry for entry in nearest if _likeness(entry) >= floor])
+        by_likeness = dict.fromkeys(entry.record_id for entry in nearest)
+        alike = [found[fact_id] for fact_id in by_likeness if fact_id in found][:limit]
+        slot = await self.by_triple(reach, subject, predicate) if subject and predicate else []
+        others = [fact for fact in reversed(slot) if fact not in alike]
+        return [*alike, *others[:limit]]
+
+    async def search(
+        self, reach: Reach, query: str, *, limit: int, floor: bool = False, vector: Vectors | None = None
+    ) -> list[SearchHit]:
+        """The facts that answer a query best, by words and meaning, best first.
+
+        Args:
+            reach: what may be read.
+            query: any text.
+            limit: hits at most.
+            floor: leave out what is not relevant enough to be shown unasked.
+            vector: the query's, where the caller has it already, of shape (dimensions,).
+        """
+        entries = await self._search.search(
+            reach, source=Source.FACT, query=query, limit=limit * _OVERFETCH, vector=vector
+        )
+        found = await self._load(entries)
+        ranked = rank([entry for entry in entries if entry.record_id in found])
+        if floor:
+            ranked = above_floor(ranked, query)
+        return [_hit(found[one.entry.record_id], one) for one in ranked[:limit]]
+
+    async def by_triple(self, reach: Reach, subject: str = "", predicate: str = "") -> list[Fact]:
+        """The facts of exactly this subject and predicate, in the order they were learned.
+
+        Args:
+            subject: any where empty.
+            predicate: any where empty; with neither nothing is found.
+        """
+        wanted = {facts.c.subject: subject, facts.c.predicate: predicate}
+        conditions = [column == value for column, value in wanted.items() if value]
+        if not conditions:
+            return []
+        return await self._found(select(facts).where(in_reach(facts, reach), *conditions, self._true()))
+
+    async def profile(self, reach: Reach, entity: str) -> dict[str, str | list[str]]:
+        """What is known of a subject: predicate to object, a list where there are several."""
+        return nested(await self.by_triple(reach, entity)).get(entity, {})
+
+    async def history(self, reach: Reach, *, fact_id: int | None = None, limit: int = 50) -> list[FactRevision]:
+        """The newest changes within reach, newest first; of one fact where its id is given."""
+        return await self._revisions.history(reach, fact_id=fact_id, limit=limit)
+
+    async def _embed_new(self) -> None:
+        try:
+            await self._search.embed_pending()
+        except EmbedderError as error:
+            _log.warning("embedder_failed", error=str(error))
+
+    async def _load(self, entries: Sequence[EntryScore]) -> dict[int, Fact]:
+        keys = {(entry.scope, entry.record_id) for entry in entries}
+        found = await self._found(select(facts).where(with_keys(facts, keys), self._true()))
+        return {fact.id: fact for fact in found}
+
+    async def _found(self, query: Select[Any]) -> list[Fact]:
+        async with self._database.read() as connection:
+            return [fact_of_row(row) for row in await connection.execute(query.order_by(facts.c.id))]
+
+    def _true(self) -> Any:
+        return true_at(self._clock.now())
+
+
+def _likeness(entry: EntryScore) -> float:
+    return entry.similarity or 0.0
+
+
+def _hit(fact: Fact, ranked: RankedEntry) -> SearchHit:
+    return SearchHit(
+        source=Source.FACT,
+        scope=fact.scope,
+        record_id=fact.id,
+        score=ranked.score,
+        text=fact.text,
+        author=None,
+        at=fact.valid_from or fact.updated_at,
+        reason=why_found(ranked),
+        message_ids=() if fact.source_message is None else (fact.source_message,),
+    )

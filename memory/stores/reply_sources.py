@@ -1,0 +1,155 @@
+"""What each of the last replies was given from memory, so that a person can ask why.
+
+References alone, no text: what is forgotten, corrected or deleted leaves no copy behind here.
+
+Invariant: of a conversation only the last replies are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Row, Select, delete, insert, select
+
+from memory.database import Database, Transaction
+from memory.records import Scope, SearchHit, Source
+from memory.schema import reply_sources as table
+from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
+
+_KEPT = 20  # replies of a conversation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplySource:
+    """Something that stood before the model when it wrote a reply.
+
+    Attributes:
+        source: the kind of record.
+        scope: where it is kept.
+        record_id: its id in its store.
+        reason: why it was found, in a few words.
+        message_ids: the messages it comes from.
+    """
+
+    source: Source
+    scope: Scope
+    record_id: int
+    reason: str
+    message_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplySources:
+    """What one reply was given.
+
+    Attributes:
+        exchange_id: the id of the person's message.
+        at: when the reply was written.
+        sources: in the order they were shown.
+    """
+
+    exchange_id: int
+    conversation: str
+    at: datetime
+    sources: tuple[ReplySource, ...]
+
+
+class ReplySourceStore:
+    """The table of what replies were given.
+
+    Args:
+        database: where the rows are.
+    """
+
+    name = "reply_sources"
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def note(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        exchange_id: int,
+        conversation: str,
+        hits: Sequence[SearchHit],
+        at: datetime,
+    ) -> None:
+        """Note what a reply was given, in place of what was noted for the same exchange.
+
+        Args:
+            scope: whose reply.
+            tx: the open transaction, that of the reply.
+            exchange_id: the id of the person's message.
+            conversation: where it was said.
+            hits: what the prompt held, in its order; may be empty.
+            at: when.
+        """
+        mine = in_scope(table, scope) & (table.c.conversation == conversation)
+        newest = select(table.c.exchange_id).where(mine).order_by(table.c.exchange_id.desc()).limit(_KEPT - 1)
+        kept = set((await tx.connection.execute(newest)).scalars()) - {exchange_id}
+        await tx.connection.execute(delete(table).where(mine, table.c.exchange_id.not_in(kept)))
+        await tx.connection.execute(
+            insert(table).values(
+                person=scope.person,
+                audience=scope.audience,
+                exchange_id=exchange_id,
+                conversation=conversation,
+                at=as_stored(at),
+                sources=[_value(hit) for hit in hits],
+            )
+        )
+
+    async def latest(self, scope: Scope, conversation: str) -> ReplySources | None:
+        """What the last reply of a conversation was given; None where there was no reply."""
+        query = select(table).where(in_scope(table, scope), table.c.conversation == conversation)
+        return await self._first(scope, query.order_by(table.c.exchange_id.desc()).limit(1))
+
+    async def of_exchange(self, scope: Scope, exchange_id: int) -> ReplySources | None:
+        """What the reply to a message was given; None where that is not kept."""
+        return await self._first(scope, select(table).where(in_scope(table, scope), table.c.exchange_id == exchange_id))
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """What is kept of a scope's replies, oldest first."""
+        return await rows_of_scope(self._database, table, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete all of a scope."""
+        return {table.name: await delete_scope(tx, table, scope)}
+
+    async def _first(self, scope: Scope, query: Select[Any]) -> ReplySources | None:
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        return None if row is None else _sources(scope, row)
+
+
+def _value(hit: SearchHit) -> dict[str, Any]:
+    return {
+        "source": hit.source.value,
+        "audience": hit.scope.audience,
+        "record_id": str(hit.record_id),  # as text: readers of an export may have doubles alone
+        "reason": hit.reason,
+        "message_ids": [str(message_id) for message_id in hit.message_ids],
+    }
+
+
+def _sources(scope: Scope, row: Row[Any]) -> ReplySources:
+    return ReplySources(
+        exchange_id=row.exchange_id,
+        conversation=row.conversation,
+        at=row.at,
+        sources=tuple(
+            ReplySource(
+                source=Source(value["source"]),
+                scope=Scope(person=scope.person, audience=value["audience"]),
+                record_id=int(value["record_id"]),
+                reason=value["reason"],
+                message_ids=tuple(map(int, value["message_ids"])),
+            )
+            for value in row.sources
+        ),
+    )
