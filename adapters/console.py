@@ -1,5 +1,7 @@
 """The terminal as a platform: a prompt where a person types, lines where a program pipes.
 
+A line that begins with a slash is a command; its answer is no part of the conversation.
+
 Invariant: one line is one message and gets one reply; the next line is read after the reply is written. The
 reading thread is a daemon, so that a signal ends the process although it waits for input.
 """
@@ -14,9 +16,13 @@ import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TextIO
 
 from bot.chat import Conversation, DeliveryFailed, IncomingMessage, OnMessage, OutgoingMessage
+from bot.command_text import CONFIRMED, parse
+from bot.commands import Attachment, Caller, Commands, Invocation
+from memory.errors import InvalidInput
 from memory.ports import Clock
 
 ReadLine = Callable[[], str | None]
@@ -52,6 +58,9 @@ class ConsoleAdapter:
         read_line: blocks for the next line; None at the end of the input.
         write: shows one reply.
         replay: the clock to set by the stamp that begins each line (see ``parse_stamped``); None for plain lines.
+        commands: run for lines that begin with a slash. Who types here is the operator.
+        tell: shows a notice, apart from the replies.
+        downloads: where files that come with a reply are put.
     """
 
     platform = "console"
@@ -66,6 +75,9 @@ class ConsoleAdapter:
         read_line: ReadLine,
         write: Callable[[str], None],
         replay: ReplayClock | None = None,
+        commands: Commands | None = None,
+        tell: Callable[[str], None] = lambda notice: print(notice, file=sys.stderr, flush=True),
+        downloads: Path = Path(),
     ) -> None:
         self._name = name
         self._on_message = on_message
@@ -73,6 +85,9 @@ class ConsoleAdapter:
         self._read_line = read_line
         self._write = write
         self._replay = replay
+        self._commands = commands
+        self._tell = tell
+        self._downloads = downloads
         self._asked: str | None = None  # the message whose reply is waited for
         self._replied = asyncio.Event()
         self._unread: BrokenPipeError | None = None
@@ -91,6 +106,8 @@ class ConsoleAdapter:
     async def send(self, message: OutgoingMessage) -> None:
         """Write the reply."""
         try:
+            if message.notice is not None:
+                self._tell(message.notice)
             self._write(message.text)
         except BrokenPipeError as error:
             self._unread = error
@@ -117,6 +134,9 @@ class ConsoleAdapter:
                 self._write(str(error))
                 return
             self._replay.set(said_at)
+        if self._commands is not None and text.startswith("/"):
+            self._write(await self._run_command(text, self._commands))
+            return
         incoming = IncomingMessage(
             id=uuid.uuid4().hex,
             conversation=self._conversation,
@@ -131,6 +151,41 @@ class ConsoleAdapter:
         await self._replied.wait()
         if self._unread is not None:
             raise self._unread
+
+    async def _run_command(self, text: str, commands: Commands) -> str:
+        """What a command answers."""
+        try:
+            typed = parse(text, commands.table)
+        except InvalidInput as error:
+            return str(error)
+        caller = Caller(person=f"console:{self._name}", name=self._name, is_operator=True)
+        reply = await commands.run(
+            typed.group,
+            typed.name,
+            Invocation(
+                caller=caller,
+                conversation=self._conversation,
+                arguments=typed.arguments,
+                confirmed=typed.confirmed,
+            ),
+        )
+        lines = [reply.text]
+        if reply.attachment is not None:
+            lines.append(await asyncio.to_thread(_saved, reply.attachment, self._downloads))
+        if reply.confirm is not None:
+            lines.append(f"{reply.confirm}? Then write the same command with {CONFIRMED}:yes behind it.")
+        return "\n\n".join(lines)
+
+
+def _saved(attachment: Attachment, folder: Path) -> str:
+    """Write a file that is not there yet; a sentence on what became of it."""
+    path = folder / attachment.name
+    try:
+        with path.open("xb") as file:
+            file.write(attachment.content)
+    except OSError as error:
+        return f"The file {path} cannot be written: {error.strerror}."
+    return f"Written to {path}."
 
 
 def parse_stamped(line: str) -> tuple[datetime, str]:

@@ -143,6 +143,7 @@ async def run_console(settings: Settings, *, name: str, audience: str, replay: b
             read_line=terminal_reader(f"{name}> ") if at_terminal else pipe_reader(sys.stdin),
             write=_show_reply(settings.agent_name) if at_terminal else _print_reply,
             replay=replayed,
+            commands=application.commands,
         )
         await converse(application, console)
         await application.system.settle()

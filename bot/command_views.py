@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from datetime import datetime
 
 from memory.oversight import Overview
+from memory.parameters import MemoryParameters
 from memory.policy.diff import diff_lines
 from memory.privacy import ErasureReceipt
 from memory.records import AuditEntry, BlockVersion, SummaryVersion
@@ -89,6 +91,11 @@ def audit(entries: Iterable[AuditEntry]) -> str:
         for entry in entries
     ]
     return "\n".join(lines) or "Nobody has looked at or changed it."
+
+
+def parameters(found: MemoryParameters) -> str:
+    """The numbers in force, by name."""
+    return "\n".join(f"- {field.name}: {getattr(found, field.name)}" for field in fields(found))
 
 
 def receipt(erased: ErasureReceipt) -> str:

@@ -74,8 +74,12 @@ class ConsentStore:
         await _put(tx, consent, _of_person(scope), {"paused_at": at})
 
     async def silence(self, tx: Transaction, *, conversation: str, community: str, at: datetime | None) -> None:
-        """Switch the bot off in a channel; with None, on again. A channel is nobody's personal data."""
-        await tx.connection.execute(delete(silenced_channels).where(silenced_channels.c.conversation == conversation))
+        """Switch the bot off in a channel; with None, on again, as in the channel that a thread hangs on.
+
+        A channel is nobody's personal data.
+        """
+        known = [conversation] if at is not None else _enclosing(conversation)
+        await tx.connection.execute(delete(silenced_channels).where(silenced_channels.c.conversation.in_(known)))
         if at is not None:
             await tx.connection.execute(
                 insert(silenced_channels).values(conversation=conversation, community=community, silenced_at=at)
@@ -83,9 +87,9 @@ class ConsentStore:
 
     async def is_silenced(self, conversation: str) -> bool:
         """Whether an admin switched the bot off in this channel, or in the one that this thread hangs on."""
-        parts = conversation.split(":")
-        enclosing = [":".join(parts[:count]) for count in range(1, len(parts) + 1)]
-        query = select(silenced_channels.c.conversation).where(silenced_channels.c.conversation.in_(enclosing))
+        query = select(silenced_channels.c.conversation).where(
+            silenced_channels.c.conversation.in_(_enclosing(conversation))
+        )
         async with self._database.read() as connection:
             return (await connection.execute(query)).first() is not None
 
@@ -104,6 +108,12 @@ class ConsentStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete the consent that is kept under a scope."""
         return {consent.name: await delete_scope(tx, consent, scope)}
+
+
+def _enclosing(conversation: str) -> list[str]:
+    """The conversation, and what it is part of: the key of a thread begins with that of its channel."""
+    parts = conversation.split(":")
+    return [":".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def _of_person(scope: Scope) -> Scope:

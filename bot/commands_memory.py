@@ -1,0 +1,279 @@
+"""``/memory``: what admins may do with the memory of people of their community.
+
+Invariant: every look and every change goes to the audit log of the person it is about; texts that the caller must
+not read are not shown, in no form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bot import command_views as views
+from bot.command_targets import Target, number, target, targets
+from bot.commands import (
+    Argument,
+    Command,
+    CommandReply,
+    Group,
+    Handler,
+    Invocation,
+    Kind,
+    Services,
+    Suggestion,
+)
+from memory.errors import InvalidInput
+from memory.policy.audience import reach_of_scope
+from memory.processes.undo import Undone, origin_of
+from memory.records import BLOCK_LABELS, BlockVersion, Session, SummaryVersion
+
+_AUDIT_ENTRIES = 30
+_HIDDEN = "The texts of direct messages are not shown here (SLACK_ADMIN_READS_DMS)."
+
+
+async def _view(services: Services, call: Invocation) -> CommandReply:
+    about = await target(services, call)
+    found = await services.system.oversight.overview(about.scope)
+    await _noted(services, about, "memory view")
+    return CommandReply(text=_with_hint(views.overview(found, blind=about.blind), about))
+
+
+async def _summary(services: Services, call: Invocation) -> CommandReply:
+    about, version = await target(services, call), number(call, "version")
+    summaries = services.system.stores.summaries
+    if version is None:
+        found = await summaries.versions(about.scope)
+        text = views.versions(found, blind=about.blind) or "There is no summary yet."
+    else:
+        one = await summaries.get(about.scope, version)
+        text = views.version_line(one) if about.blind else f"{views.version_line(one)}\n{views.fenced(one.text)}"
+    await _noted(services, about, "memory summary", "" if version is None else f"version {version}")
+    return CommandReply(text=_with_hint(text, about))
+
+
+async def _rollback(services: Services, call: Invocation) -> CommandReply:
+    about, version, label = await target(services, call), number(call, "version"), call.arguments.get("block")
+    if version is None:
+        raise InvalidInput("Say to which version.")
+    undo = services.system.oversight.undo
+    if not call.confirmed:
+        before, after = await _texts(services, about, label, version)
+        await _noted(services, about, "memory rollback preview", f"{label or 'summary'} version {version}")
+        shown = "" if about.blind else "\n" + views.difference(before, after)
+        text = f"Going back to version {version} of the {label or 'summary'} changes this:{shown}"
+        return CommandReply(text=_with_hint(text, about), confirm="Roll back")
+    if label is None:
+        made = (await undo.summary_to(about.scope, version, by=about.by)).version
+    else:
+        made = (await undo.block_to(about.scope, label, version, by=about.by)).version
+    return CommandReply(
+        text=f"Done: version {made} of the {label or 'summary'} is the text of version {version}. "
+        "The next answer uses it. It can be rolled back in the same way."
+    )
+
+
+async def _undo(services: Services, call: Invocation) -> CommandReply:
+    about, origin = await target(services, call), origin_of(call.arguments["session"])
+    undo = services.system.oversight.undo
+    if call.confirmed:
+        undone = await undo.take_back(about.scope, origin, by=about.by)
+        heading = f"Taken back, as new versions: {', '.join(undone.texts)}."
+    else:
+        undone = await undo.preview(about.scope, origin)
+        await _noted(services, about, "memory undo preview", str(origin))
+        heading = f"Taking back what {origin} changed changes this:"
+    if not undone.texts:
+        return CommandReply(text="\n".join(undone.notes), succeeded=False)
+    text = _with_hint(_undone(heading, undone, about), about)
+    return CommandReply(text=text, confirm=None if call.confirmed else "Take back")
+
+
+async def _end_session(services: Services, call: Invocation) -> CommandReply:
+    about, wanted = await target(services, call), number(call, "session")
+    found = [session for session in await _open_sessions(services, about) if wanted in (None, session.id)]
+    for session in found:
+        await services.system.oversight.end_session(session, by=about.by)
+    if not found:
+        return CommandReply(text="There is no such open session.", succeeded=False)
+    return CommandReply(text=f"Ended: {', '.join(f'session {session.id}' for session in found)}. The summary follows.")
+
+
+async def _audit(services: Services, call: Invocation) -> CommandReply:
+    reached = await targets(services, call)
+    if not reached:
+        raise InvalidInput(f"Nothing is remembered about {call.arguments['person']} that you may see.")
+    audit = services.system.stores.audit
+    entries = [
+        entry for about in reached for entry in await audit.recent(reach_of_scope(about.scope), limit=_AUDIT_ENTRIES)
+    ]
+    for about in reached:
+        await _noted(services, about, "memory audit")
+    newest = sorted(entries, key=lambda entry: entry.id, reverse=True)[:_AUDIT_ENTRIES]
+    return CommandReply(text=views.audit(newest))
+
+
+async def _silence(services: Services, call: Invocation) -> CommandReply:
+    where = call.conversation
+    if where.audience == "dm":
+        raise InvalidInput("A direct chat cannot be silenced. Use this in a channel.")
+    await _set_silence(services, call, silent=True)
+    return CommandReply(
+        text="I am silent in this channel: I neither answer nor keep anything that is said here, until "
+        "`/memory unsilence`."
+    )
+
+
+async def _unsilence(services: Services, call: Invocation) -> CommandReply:
+    if not await services.system.stores.consent.is_silenced(call.conversation.key):
+        return CommandReply(text="I am not silenced here.", succeeded=False)
+    await _set_silence(services, call, silent=False)
+    return CommandReply(text="I answer in this channel again.")
+
+
+async def _settings(services: Services, call: Invocation) -> CommandReply:
+    shown = views.parameters(services.system.parameters)
+    return CommandReply(text=f"{shown}\n- slack_admin_reads_dms: {services.admin_reads_dms}")
+
+
+async def _texts(services: Services, about: Target, label: str | None, version: int) -> tuple[str, str]:
+    """The text now, and that of a version. Raises InvalidInput or UnknownBlock."""
+    stores = services.system.stores
+    if label is None:
+        latest = await stores.summaries.latest(about.scope)
+        return latest.text if latest else "", (await stores.summaries.get(about.scope, version)).text
+    values = {found.version: found.value for found in await stores.blocks.versions(about.scope, label)} | {0: ""}
+    if version not in values:
+        raise InvalidInput(f"The {label} block has no version {version}. Its versions are 0 to {max(values)}.")
+    return values[max(values)], values[version]
+
+
+def _undone(heading: str, undone: Undone, about: Target) -> str:
+    return "\n".join([heading, views.differences(undone.texts, blind=about.blind), *undone.notes])
+
+
+async def _open_sessions(services: Services, about: Target) -> list[Session]:
+    return await services.system.stores.sessions.all_open(reach_of_scope(about.scope))
+
+
+async def _set_silence(services: Services, call: Invocation, *, silent: bool) -> None:
+    where = call.conversation
+    async with services.system.transaction() as tx:
+        await services.system.stores.consent.silence(
+            tx,
+            conversation=where.key,
+            community=where.community or where.audience,
+            at=services.clock.now() if silent else None,
+        )
+
+
+async def _noted(services: Services, about: Target, action: str, detail: str = "") -> None:
+    await services.system.oversight.note(about.scope, by=about.by, action=action, detail=detail)
+
+
+def _with_hint(text: str, about: Target) -> str:
+    return f"{text}\n\n{_HIDDEN}" if about.blind else text
+
+
+async def _suggest_versions(services: Services, call: Invocation) -> Sequence[Suggestion]:
+    about, label = await target(services, call), call.arguments.get("block")
+    stores = services.system.stores
+    found: Sequence[SummaryVersion | BlockVersion] = (
+        await stores.blocks.versions(about.scope, label) if label else await stores.summaries.versions(about.scope)
+    )
+    return [Suggestion(value=str(version.version), label=views.version_line(version)) for version in found]
+
+
+async def _suggest_origins(services: Services, call: Invocation) -> Sequence[Suggestion]:
+    about = await target(services, call)
+    return [
+        Suggestion(
+            value=origin.job or str(origin.session_id),
+            label=f"{origin}, {views.moment(version.changed_at)}, {version.change.reason}",
+        )
+        for origin, version in await services.system.oversight.undo.origins(about.scope)
+    ]
+
+
+async def _suggest_open_sessions(services: Services, call: Invocation) -> Sequence[Suggestion]:
+    about = await target(services, call)
+    return [
+        Suggestion(value=str(session.id), label=f"session {session.id}, since {views.moment(session.started_at)}")
+        for session in await _open_sessions(services, about)
+    ]
+
+
+async def _suggest_audiences(services: Services, call: Invocation) -> Sequence[Suggestion]:
+    return [Suggestion(value=one.scope.audience, label=one.scope.audience) for one in await targets(services, call)]
+
+
+async def _suggest_blocks(services: Services, call: Invocation) -> Sequence[Suggestion]:
+    return [Suggestion(value=label, label=label) for label in BLOCK_LABELS]
+
+
+_PERSON = Argument(name="person", help="Whose memory.", kind=Kind.PERSON)
+_AUDIENCE = Argument(
+    name="audience",
+    help="Of which conversations.",
+    required=False,
+    suggest=_suggest_audiences,
+)
+
+
+def _about_person(name: str, help_text: str, run: Handler, *arguments: Argument) -> Command:
+    return Command(group=Group.MEMORY, name=name, help=help_text, run=run, arguments=(_PERSON, *arguments, _AUDIENCE))
+
+
+MEMORY_COMMANDS: tuple[Command, ...] = (
+    _about_person("view", "What is remembered about a person.", _view),
+    _about_person(
+        "summary",
+        "The versions of a person's summary, and what the newest changed.",
+        _summary,
+        Argument(
+            name="version",
+            help="Read this one.",
+            kind=Kind.NUMBER,
+            required=False,
+            suggest=_suggest_versions,
+        ),
+    ),
+    _about_person(
+        "rollback",
+        "Go back to an earlier version of the summary or of core memory.",
+        _rollback,
+        Argument(name="version", help="The version to go back to.", kind=Kind.NUMBER, suggest=_suggest_versions),
+        Argument(
+            name="block",
+            help="persona or human, not the summary.",
+            required=False,
+            suggest=_suggest_blocks,
+        ),
+    ),
+    _about_person(
+        "undo",
+        "Take back everything that one session or one job changed.",
+        _undo,
+        Argument(name="session", help="A session's number or a job's key.", suggest=_suggest_origins),
+    ),
+    _about_person(
+        "end-session",
+        "End a person's open conversations, so that they are summed up.",
+        _end_session,
+        Argument(
+            name="session",
+            help="Only this one.",
+            kind=Kind.NUMBER,
+            required=False,
+            suggest=_suggest_open_sessions,
+        ),
+    ),
+    Command(
+        group=Group.MEMORY,
+        name="audit",
+        help="Who looked at or changed a person's memory.",
+        run=_audit,
+        arguments=(_PERSON,),
+    ),
+    Command(group=Group.MEMORY, name="silence", help="Neither answer nor keep anything in this channel.", run=_silence),
+    Command(group=Group.MEMORY, name="unsilence", help="Answer in this channel again.", run=_unsilence),
+    Command(group=Group.MEMORY, name="settings", help="The numbers that govern memory.", run=_settings),
+)
