@@ -6,6 +6,7 @@ instant what is left to do. One outermost handler turns what was not foreseen in
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
@@ -52,6 +53,7 @@ class ChatHandler:
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
         self._in_flight: set[int] = set()
+        self._taking_up = asyncio.Lock()  # what is stored but not yet queued must not look like something left over
 
     def attach(self, channels: Mapping[str, ChannelAdapter]) -> None:
         """Say how answers travel.
@@ -75,17 +77,17 @@ class ChatHandler:
             return False
         incoming = replace(incoming, text=clean(incoming.text), author_name=clean(incoming.author_name))
         memory = self._memory_of(incoming)
-        item = await self._system.stores.inbox.accept(
-            memory.place.scope,
-            conversation=incoming.conversation.key,
-            platform_id=incoming.id,
-            payload=incoming_to_json(incoming),
-            at=self._clock.now(),
-        )
-        if item is None:
-            return False
-        self._queue(_Task(item=item, incoming=incoming, channel=self._channels[self._route(incoming)]))
-        return True
+        async with self._taking_up:
+            item = await self._system.stores.inbox.accept(
+                memory.place.scope,
+                conversation=incoming.conversation.key,
+                platform_id=incoming.id,
+                payload=incoming_to_json(incoming),
+                at=self._clock.now(),
+            )
+            if item is not None:
+                self._queue(_Task(item=item, incoming=incoming, channel=self._channels[self._route(incoming)]))
+        return item is not None
 
     async def recover(self) -> int:
         """Queue what is unfinished and not under way: left by a stopped process, or not delivered at first.
@@ -94,12 +96,14 @@ class ChatHandler:
             How many messages were queued.
         """
         queued = 0
-        for item in await self._system.stores.inbox.pending():
-            incoming = incoming_from_json(item.payload)
-            channel = self._channels.get(self._route(incoming))
-            if channel is not None and item.id not in self._in_flight:
-                self._queue(_Task(item=item, incoming=incoming, channel=channel))
-                queued += 1
+        async with self._taking_up:
+            under_way = frozenset(self._in_flight)  # a turn that ends while we look is not left over
+            for item in await self._system.stores.inbox.pending():
+                incoming = incoming_from_json(item.payload)
+                channel = self._channels.get(self._route(incoming))
+                if channel is not None and item.id not in under_way:
+                    self._queue(_Task(item=item, incoming=incoming, channel=channel))
+                    queued += 1
         return queued
 
     async def drain(self, timeout: float) -> bool:
