@@ -104,7 +104,7 @@ async def run_platforms(settings: Settings) -> None:
     if settings.anthropic_api_key is None:
         print(OFFLINE_NOTICE, file=sys.stderr)
     async with open_application(settings, clock=SystemClock()) as application:
-        discord = _discord(settings, application.handler.accept)
+        discord = _discord(settings, application.handler.accept, application.commands)
         slack = _slack(settings, application.handler.accept)
         await serve(
             application,
@@ -166,7 +166,7 @@ def _show_reply(agent_name: str) -> Callable[[str], None]:
     return show
 
 
-def _discord(settings: Settings, on_message: OnMessage) -> DiscordAdapter | None:
+def _discord(settings: Settings, on_message: OnMessage, commands: Commands) -> DiscordAdapter | None:
     """The adapter for Discord, where its token is set."""
     if settings.discord_token is None:
         return None
@@ -175,6 +175,7 @@ def _discord(settings: Settings, on_message: OnMessage) -> DiscordAdapter | None
     return DiscordAdapter(
         token=settings.discord_token.get_secret_value(),
         on_message=on_message,
+        commands=commands,
         api_url=settings.discord_api_url,
         gateway_url=settings.discord_gateway_url,
     )

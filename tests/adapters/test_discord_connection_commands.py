@@ -82,6 +82,24 @@ async def test_commands_are_registered_once_however_often_the_bot_connects(
     assert discord.interactions.registrations == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("description", "Old."), ("contexts", [0]), ("default_member_permissions", "8"), ("options", [])],
+)
+async def test_commands_are_registered_anew_where_discord_knows_another_form_of_them(
+    discord: DiscordDouble, world: World, name: str, value: object
+) -> None:
+    async with started(discord, world):
+        pass
+    [registered] = discord.interactions.registered
+    wanted, registered[name] = registered[name], value
+    async with started(discord, world):
+        pass
+
+    assert discord.interactions.registrations == 2
+    assert discord.interactions.registered[0][name] == wanted
+
+
 async def test_a_bot_refused_the_message_content_intent_registers_once_too(
     discord: DiscordDouble, world: World
 ) -> None:
