@@ -1,4 +1,4 @@
-"""The command line: keepsake run | chat | doctor | memory ...
+"""The command line: keepsake run | chat | doctor | memory ... | jobs ...
 
 Invariant: data goes to standard output, everything else to standard error; a known failure is one plain sentence
 and exit code 1, wrong use is exit code 2.
@@ -17,7 +17,9 @@ import typer
 
 from bot.bootstrap import run_console, run_platforms
 from bot.chat import AdapterStartFailed
+from bot.cli_jobs import jobs_commands
 from bot.cli_memory import memory_commands
+from bot.cli_versions import version_commands
 from bot.config import load_settings
 from bot.logs import configure_logs
 from memory.errors import MemorySystemError
@@ -30,7 +32,9 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+memory_commands.add_typer(version_commands)
 app.add_typer(memory_commands, name="memory")
+app.add_typer(jobs_commands, name="jobs")
 
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder for the database; wins over DATA_DIR.", show_default=False)

@@ -28,7 +28,7 @@ from memory.ports import SystemClock
 from memory.privacy import ErasureReceipt
 from memory.processes.importer import ImportReceipt
 from memory.processes.undo import By
-from memory.records import check_person
+from memory.records import SearchHit, check_person
 
 memory_commands = typer.Typer(help="Look at, search, export, import or erase what is kept about a person.")
 
@@ -48,10 +48,8 @@ def show(person: Person, data_dir: DataDir = None, as_json: AsJson = False) -> N
 
     async def look(app: Application) -> list[Overview]:
         oversight = app.system.oversight
-        scopes = await oversight.scopes_of(person)
-        found = [await oversight.overview(scope) for scope in scopes]
-        for scope in scopes:
-            await oversight.note(scope, by=By(), action="memory show")
+        found = [await oversight.overview(scope) for scope in await oversight.scopes_of(person)]
+        await _noted(app, person, "memory show")
         return found
 
     rows = [_as_row(found) for found in with_memory(data_dir, look)]
@@ -99,9 +97,13 @@ def search(  # noqa: PLR0917  # Typer makes options of them
 ) -> None:
     """Find past messages and documents."""
     query = clean(query)
-    hits = with_memory(
-        data_dir, lambda app: app.system.search(check_person(person), query, limit=limit, audience=audience)
-    )
+
+    async def look(app: Application) -> list[SearchHit]:
+        found = await app.system.search(check_person(person), query, limit=limit, audience=audience)
+        await _noted(app, person, "memory search", audience)
+        return found
+
+    hits = with_memory(data_dir, look)
     if as_json:
         print_json(
             {
@@ -140,7 +142,13 @@ def export(
     data_dir: DataDir = None,
 ) -> None:
     """Everything kept about a person, as JSON."""
-    exported = with_memory(data_dir, lambda app: app.system.privacy.export(check_person(person)))
+
+    async def look(app: Application) -> dict[str, Any]:
+        found = await app.system.privacy.export(check_person(person))
+        await _noted(app, person, "memory export")
+        return found
+
+    exported = with_memory(data_dir, look)
     if output is None:
         print_json(exported)
     else:
@@ -231,6 +239,13 @@ def _print_receipt(receipt: ErasureReceipt) -> None:
         console.print(f"{receipt.residue} still stand there: {', '.join(receipt.where)}. Erase once more.")
     else:
         console.print("Nothing is left.")
+
+
+async def _noted(app: Application, person: str, action: str, audience: str | None = None) -> None:
+    """The operator looked: the person can read so."""
+    for scope in await app.system.oversight.scopes_of(person):
+        if audience in (None, scope.audience):
+            await app.system.oversight.note(scope, by=By(), action=action)
 
 
 def with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]]) -> T:

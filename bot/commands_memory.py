@@ -56,7 +56,7 @@ async def _rollback(services: Services, call: Invocation) -> CommandReply:
         raise InvalidInput("Say to which version.")
     undo = services.system.oversight.undo
     if not call.confirmed:
-        before, after = await _texts(services, about, label, version)
+        before, after = await undo.texts(about.scope, label, version)
         await _noted(services, about, "memory rollback preview", f"{label or 'summary'} version {version}")
         shown = "" if about.blind else "\n" + views.difference(before, after)
         text = f"Going back to version {version} of the {label or 'summary'} changes this:{shown}"
@@ -132,18 +132,6 @@ async def _unsilence(services: Services, call: Invocation) -> CommandReply:
 async def _settings(services: Services, call: Invocation) -> CommandReply:
     shown = views.parameters(services.system.parameters)
     return CommandReply(text=f"{shown}\n- slack_admin_reads_dms: {services.admin_reads_dms}")
-
-
-async def _texts(services: Services, about: Target, label: str | None, version: int) -> tuple[str, str]:
-    """The text now, and that of a version. Raises InvalidInput or UnknownBlock."""
-    stores = services.system.stores
-    if label is None:
-        latest = await stores.summaries.latest(about.scope)
-        return latest.text if latest else "", (await stores.summaries.get(about.scope, version)).text
-    values = {found.version: found.value for found in await stores.blocks.versions(about.scope, label)} | {0: ""}
-    if version not in values:
-        raise InvalidInput(f"The {label} block has no version {version}. Its versions are 0 to {max(values)}.")
-    return values[max(values)], values[version]
 
 
 def _undone(heading: str, undone: Undone, about: Target) -> str:

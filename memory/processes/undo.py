@@ -122,6 +122,21 @@ class Undo:
             await self._note(scope, tx, by, "memory rollback", f"{label} to version {version}")
         return written
 
+    async def texts(self, scope: Scope, label: str | None, version: int) -> tuple[str, str]:
+        """The text now, and that of a version: of a core memory block, or of the summary where ``label`` is None.
+
+        Raises:
+            InvalidInput: there is no such version.
+            UnknownBlock: there is no such block.
+        """
+        if label is None:
+            latest = await self._summaries.latest(scope)
+            return latest.text if latest else "", (await self._summaries.get(scope, version)).text
+        values = {0: ""} | {found.version: found.value for found in await self._blocks.versions(scope, label)}
+        if version not in values:
+            raise InvalidInput(f"The {label} block has no version {version}. Its versions are 0 to {max(values)}.")
+        return values[max(values)], values[version]
+
     async def preview(self, scope: Scope, origin: Origin) -> Undone:
         """What ``take_back`` would change.
 
