@@ -5,27 +5,21 @@ from __future__ import annotations
 import asyncio
 import gzip
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import discord
 import pytest
-import simcord
 from simcord import SetupError
-from simcord.actors import MemberActor
-from simcord.builders import ChannelHandle, GuildHandle
 from simcord.env import Env
 
-from adapters.discord_commands import SlashCommands
 from bot.chat import Conversation
 from bot.commands import (
     Argument,
     Attachment,
     Command,
     CommandReply,
-    Commands,
     Group,
     Invocation,
     Kind,
@@ -33,7 +27,7 @@ from bot.commands import (
     Suggestion,
 )
 from memory.errors import InvalidInput
-from tests.world import World, running
+from tests.adapters.discord_server import Client, server
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,49 +64,6 @@ def answering(text: str, **more: object) -> Probe:
         return CommandReply(text=text, **more)  # type: ignore[arg-type]
 
     return Probe(reply=reply)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Server:
-    """A server with a channel, an admin and two members."""
-
-    env: Env
-    world: World
-    guild: GuildHandle
-    channel: ChannelHandle
-    admin: MemberActor
-    ann: MemberActor
-    bob: MemberActor
-
-    def seen_by(self, viewer: MemberActor, channel: ChannelHandle | None = None) -> list[str]:
-        return [message.content for message in (channel or self.channel).history(viewer=viewer)]
-
-
-class Client(discord.Client):
-    """A bot that does nothing but offer the commands; the whole adapter is tested over its own loopback double."""
-
-    def __init__(self, table: Sequence[Command], world: World) -> None:
-        super().__init__(intents=discord.Intents.default())
-        self.tree = SlashCommands(self, Commands(table, Services(system=world.system, clock=world.clock)))
-
-    async def setup_hook(self) -> None:
-        await self.tree.register()
-
-
-@asynccontextmanager
-async def server(folder: Path, table: Sequence[Command]) -> AsyncIterator[Server]:
-    async with running(folder) as world, simcord.run(Client(table, world)) as env:
-        guild = env.create_guild()
-        admins = guild.create_role("Admins", permissions=discord.Permissions(manage_guild=True))
-        yield Server(
-            env=env,
-            world=world,
-            guild=guild,
-            channel=guild.create_text_channel("general"),
-            admin=guild.add_member(env.create_user("admin"), roles=[admins]),
-            ann=guild.add_member(env.create_user("ann")),
-            bob=guild.add_member(env.create_user("bob")),
-        )
 
 
 # rendering
@@ -248,16 +199,10 @@ async def test_a_member_is_not_offered_the_admin_commands(tmp_path: Path) -> Non
             await place.ann.slash(place.channel, "memory roll-back", person=place.bob)
 
 
-async def open_to_everyone(place: Server) -> None:
-    """What an admin can do in the server's settings, under Integrations."""
-    for command in await place.env.bot.tree.fetch_commands():
-        place.guild.set_command_permissions(command, {place.guild.default_role: True})
-
-
 async def test_a_member_let_through_by_the_servers_settings_is_refused_all_the_same(tmp_path: Path) -> None:
     probe = answering("Done.")
     async with server(tmp_path, probe.table) as place:
-        await open_to_everyone(place)
+        await place.open_to_everyone()
         result = await place.ann.slash(place.channel, "memory roll-back", person=place.bob)
 
         assert result.ephemeral
@@ -268,7 +213,7 @@ async def test_a_member_let_through_by_the_servers_settings_is_refused_all_the_s
 async def test_what_a_channel_grants_makes_nobody_an_admin_of_the_server(tmp_path: Path) -> None:
     probe = answering("Done.")
     async with server(tmp_path, probe.table) as place:
-        await open_to_everyone(place)
+        await place.open_to_everyone()
         grant = {place.ann: discord.PermissionOverwrite(manage_guild=True)}
         channel = place.guild.create_text_channel("anns", overwrites=grant)
         await place.ann.slash(channel, "memory roll-back", person=place.bob)
@@ -349,7 +294,7 @@ async def test_nothing_is_suggested_to_a_member(tmp_path: Path) -> None:
     probe = answering("")
     probe.suggestions = [Suggestion(value="1", label="secret")]
     async with server(tmp_path, probe.table) as place:
-        await open_to_everyone(place)
+        await place.open_to_everyone()
         offered = await place.ann.autocomplete(place.channel, "memory roll-back", "version", "", person=place.bob)
 
     assert offered == []

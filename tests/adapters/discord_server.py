@@ -1,0 +1,87 @@
+"""A server in a simulated Discord, with a bot that chats and offers commands, on a real memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import discord
+import simcord
+from simcord.actors import MemberActor
+from simcord.builders import ChannelHandle, GuildHandle
+from simcord.env import Env
+
+from adapters.discord_commands import SlashCommands
+from adapters.discord_message import incoming
+from bot.commands import Command, Commands, Services
+from tests.fakes import RecordingChannel, ScriptedModel
+from tests.world import World, running
+
+
+class Client(discord.Client):
+    """A bot around the commands; the adapter's own client is tested over the loopback double."""
+
+    def __init__(self, table: Sequence[Command], world: World) -> None:
+        super().__init__(intents=discord.Intents.default())
+        self.tree = SlashCommands(self, Commands(table, Services(system=world.system, clock=world.clock)))
+        self._world = world
+
+    async def setup_hook(self) -> None:
+        await self.tree.register()
+
+    async def on_message(self, message: discord.Message) -> None:
+        assert self.user is not None
+        accepted = incoming(message, self.user)
+        if accepted is not None:
+            await self._world.handler.accept(accepted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Server:
+    """A server with a channel, an admin and two members."""
+
+    env: Env
+    world: World
+    guild: GuildHandle
+    channel: ChannelHandle
+    admin: MemberActor
+    ann: MemberActor
+    bob: MemberActor
+
+    def seen_by(self, viewer: MemberActor, channel: ChannelHandle | None = None) -> list[str]:
+        return [message.content for message in (channel or self.channel).history(viewer=viewer)]
+
+    async def say(self, who: MemberActor, text: str) -> None:
+        """Somebody speaks to the bot; returns when everything that follows from it is done."""
+        await who.send(self.channel, f"<@{self.env.bot.user.id}> {text}")
+        await self.world.handler.idle()
+        await self.world.system.settle()
+
+    async def open_to_everyone(self) -> None:
+        """What an admin can do to every command in the server's settings, under Integrations."""
+        for command in await self.env.bot.tree.fetch_commands():
+            self.guild.set_command_permissions(command, {self.guild.default_role: True})
+
+
+@asynccontextmanager
+async def server(
+    folder: Path, table: Sequence[Command], *, memory_model: ScriptedModel | None = None
+) -> AsyncIterator[Server]:
+    channel = RecordingChannel("discord")
+    async with (
+        running(folder, memory_model=memory_model, channel=channel) as world,
+        simcord.run(Client(table, world)) as env,
+    ):
+        guild = env.create_guild()
+        admins = guild.create_role("Admins", permissions=discord.Permissions(manage_guild=True))
+        yield Server(
+            env=env,
+            world=world,
+            guild=guild,
+            channel=guild.create_text_channel("general"),
+            admin=guild.add_member(env.create_user("admin"), roles=[admins]),
+            ann=guild.add_member(env.create_user("ann")),
+            bob=guild.add_member(env.create_user("bob")),
+        )
