@@ -275,10 +275,10 @@ class RecallStore:
         Raises:
             InvalidInput: another message has the id of one of them.
         """
-        messages = {row["id"]: _exported(scope, row) for row in rows}
-        values = [_row(message) for message in messages.values()]
-        new = [messages[row["id"]] for row in await restore_rows(tx, table, scope, values, changing=_CHANGING)]
-        searchable = [message for message in new if message.session_id not in unkept_sessions]
+        exported = [_exported(scope, row) for row in rows]
+        new = await restore_rows(tx, table, scope, list(map(_row, exported)), changing=_CHANGING)
+        added = {row["id"] for row in new if row["session_id"] not in unkept_sessions}
+        searchable = {message.id: message for message in exported if message.id in added}.values()
         items = [(message.id, piece) for message in searchable for piece in _searchable(message)]
         await self._search.add(scope, tx, source=Source.RECALL, items=items)
         return len(new)
