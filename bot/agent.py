@@ -32,7 +32,8 @@ from memory.messages import (
 from memory.parameters import MemoryParameters
 from memory.person import Exchange, PersonMemory
 from memory.ports import ChatModel, TokenCounter
-from memory.prompt.assembler import Gathered, assemble
+from memory.prompt.assembler import Gathered, Prompt, assemble
+from memory.records import SearchHit
 
 _log = structlog.get_logger(__name__)
 
@@ -49,11 +50,13 @@ class TurnResult:
     Attributes:
         reply: what to say to the person.
         messages: what the turn adds to the conversation after the person's message; empty when refused.
+        given: what the reply was given from memory.
         refused: the model would not answer.
     """
 
     reply: str
     messages: tuple[Message, ...]
+    given: tuple[SearchHit, ...] = ()
     refused: bool = False
 
 
@@ -121,7 +124,7 @@ class Agent:
             return await self._complete(turn, memory, replace(self._parameters, context_window_tokens=shorter))
 
     async def _complete(self, turn: _Turn, memory: PersonMemory, parameters: MemoryParameters) -> ModelResponse:
-        prompt = await asyncio.to_thread(  # a message as long as a book takes a while to count
+        turn.prompt = prompt = await asyncio.to_thread(  # a message as long as a book takes a while to count
             assemble,
             replace(turn.gathered, turn=(*turn.gathered.turn, *turn.added)),
             parameters=parameters,
@@ -177,6 +180,7 @@ class _Turn:
     """The state of a turn while it runs."""
 
     gathered: Gathered
+    prompt: Prompt | None = None
     calls: int = 0
     pauses: int = 0
     added: list[Message] = field(default_factory=list)
@@ -184,7 +188,8 @@ class _Turn:
     def ended(self, text: str, *, already_added: bool = False) -> TurnResult:
         """The turn ends with an answer."""
         added = self.added if already_added else [*self.added, assistant_message(text)]
-        return TurnResult(reply=text, messages=tuple(added))
+        given = self.prompt.shown if self.prompt else ()
+        return TurnResult(reply=text, messages=tuple(added), given=given)
 
     def refused(self) -> TurnResult:
         """The turn ends without one."""

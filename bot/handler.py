@@ -179,7 +179,14 @@ class ChatHandler:
         if result.refused:
             await memory.drop(exchange)
         else:
-            await memory.finish(exchange, result.messages, reply=result.reply, model=self._agent.model.name, item=item)
+            await memory.finish(
+                exchange,
+                result.messages,
+                reply=result.reply,
+                model=self._agent.model.name,
+                given=result.given,
+                item=item,
+            )
 
     async def _deliver(self, task: _Task, reply: str) -> None:
         is_first = await self._system.sending(task.item, reply)

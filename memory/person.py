@@ -128,15 +128,16 @@ class PersonMemory:
             self._standing(exchange, tools=tools, now=now),
             self._stores.recall.window(self.place.scope, self.place.conversation),
         )
-        hits: tuple[SearchHit, ...] = ()
-        if parts_of(self._services.parameters.preset).retrieval:
-            hits = await self._services.retriever.retrieve(
-                self.place.scope,
-                self.place.reach,
-                exchange.user.text,
-                limit=self._services.parameters.retrieved_hits,
-                exclude=frozenset(message.id for message in window) | {exchange.user.id},
-            )
+        parameters = self._services.parameters
+        parts = parts_of(parameters.preset)
+        hits = await self._services.retriever.retrieve(
+            self.place.scope,
+            self.place.reach,
+            exchange.user.text,
+            limit=parameters.retrieved_hits if parts.retrieval else 0,
+            facts=parameters.retrieved_facts if parts.facts else 0,
+            exclude=frozenset(message.id for message in window) | {exchange.user.id},
+        )
         return replace(
             standing,
             history=tuple(message for message in window if message.id < exchange.user.id),
@@ -169,6 +170,7 @@ class PersonMemory:
         *,
         reply: str,
         model: str,
+        given: Sequence[SearchHit] = (),
         item: InboxItem | None = None,
     ) -> None:
         """Store what the exchange added, together with the reply that is to be sent.
@@ -178,6 +180,7 @@ class PersonMemory:
             messages: the assistant's messages and tool results, in order.
             reply: the text for the person.
             model: whose token calibration to keep.
+            given: what the reply was given from memory.
             item: the inbox item that is answered by it.
 
         Raises:
@@ -212,6 +215,15 @@ class PersonMemory:
                 scope, tx, session_id=exchange.session.id, at=max(now, exchange.user.sent_at)
             )
             await self._stores.calibration.save(tx, model=model, ratio=ratio, samples=samples)
+            if session.kept:
+                await self._stores.reply_sources.note(
+                    scope,
+                    tx,
+                    exchange_id=exchange.user.id,
+                    conversation=self.place.conversation,
+                    hits=given,
+                    at=now,
+                )
             if item is not None:
                 await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
         services.indexer.kick()

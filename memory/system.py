@@ -13,8 +13,8 @@ import structlog
 
 from memory.database import Transaction, open_database
 from memory.ids import IdSource
-from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.opening import open_stores
 from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory, Place
@@ -29,22 +29,7 @@ from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.window import FOLD, Window
 from memory.records import InboxItem, InboxState, Reach, SearchHit
-from memory.services import Services, Stores
-from memory.stores.archival import ArchivalStore
-from memory.stores.audit import AuditStore
-from memory.stores.blocks import BlockStore
-from memory.stores.calibration import CalibrationStore
-from memory.stores.consent import ConsentStore
-from memory.stores.fact_revisions import FactRevisionStore
-from memory.stores.facts import FactStore
-from memory.stores.inbox import InboxStore
-from memory.stores.jobs import JobStore
-from memory.stores.journal import JournalStore
-from memory.stores.recall import RecallStore
-from memory.stores.reply_sources import ReplySourceStore
-from memory.stores.search import SearchStore
-from memory.stores.sessions import SessionStore
-from memory.stores.summaries import SummaryStore
+from memory.services import Services
 
 _log = structlog.get_logger(__name__)
 
@@ -96,7 +81,7 @@ class MemorySystem:
         return PersonMemory(place, self._services)
 
     async def search(self, person: str, query: str, *, limit: int, audience: str | None = None) -> list[SearchHit]:
-        """Search a person's messages and documents, best first, without a relevance floor.
+        """Search a person's facts, messages and documents, best first, without a relevance floor.
 
         Args:
             person: whose.
@@ -107,9 +92,9 @@ class MemorySystem:
         reach = await self._reach(person, audience)
         scope = scope_of(person, audience or "dm", self.parameters.sharing)
         hits = await self._services.retriever.retrieve(
-            scope, reach, clean(query), limit=limit, exclude=frozenset(), floor=False
+            scope, reach, clean(query), limit=limit, facts=limit, floor=False
         )
-        return list(hits)
+        return sorted(hits, key=lambda hit: -hit.score)[:limit]
 
     async def sweep_idle(self) -> int:
         """End the sessions that have been silent for too long. Returns how many this call ended."""
@@ -184,29 +169,12 @@ async def open_memory(
     database = await open_database(database_url)
     ids = IdSource(SystemClock())  # ids must be unique even where ``clock`` replays the past
     text_index = SqliteTextIndex()
-    search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
-    jobs = JobStore(database, ids)
-    revisions = FactRevisionStore(database, ids)
-    stores = Stores(
-        sessions=SessionStore(database, ids),
-        recall=RecallStore(database, search, ids),
-        blocks=BlockStore(database, counter, limit=parameters.core_memory_limit),
-        archival=ArchivalStore(database, search, ids, clock),
-        facts=FactStore(database, search, revisions, ids=ids, counter=counter, clock=clock),
-        fact_revisions=revisions,
-        journal=JournalStore(database, ids),
-        reply_sources=ReplySourceStore(database),
-        inbox=InboxStore(database, ids),
-        summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
-        jobs=jobs,
-        audit=AuditStore(database, ids, clock),
-        consent=ConsentStore(database),
-        search=search,
-        calibration=CalibrationStore(database),
+    stores = open_stores(
+        database, text_index, embedder=embedder, counter=counter, ids=ids, parameters=parameters, clock=clock
     )
     shared: dict[str, Any] = {
         "database": database,
-        "jobs": jobs,
+        "jobs": stores.jobs,
         "recall": stores.recall,
         "sessions": stores.sessions,
         "model": memory_model,
@@ -219,16 +187,16 @@ async def open_memory(
     services = Services(
         database=database,
         stores=stores,
-        retriever=Retriever(stores.recall, stores.archival, search),
+        retriever=Retriever(stores.recall, stores.archival, stores.facts, stores.search),
         window=window,
         jobs=JobRunner(
             database=database,
-            jobs=jobs,
+            jobs=stores.jobs,
             handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session},
             clock=clock,
             attempts=parameters.job_attempts,
         ),
-        indexer=Indexer(search),
+        indexer=Indexer(stores.search),
         counter=counter,
         parameters=parameters,
         clock=clock,

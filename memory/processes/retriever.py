@@ -1,4 +1,4 @@
-"""Finds what past conversations and stored documents have to say about a message.
+"""Finds what known facts, past conversations and stored documents have to say about a message.
 
 Invariant: nothing below the relevance floor, nothing that stands in the window already, nothing twice. A source
 that fails is reported as failing, never as empty.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 
 import structlog
 
 from memory.errors import EmbedderError
+from memory.policy.fact_text import normalised
 from memory.ports import Vectors
-from memory.records import Reach, Scope, SearchHit
+from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore
+from memory.stores.facts import FactStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
 
@@ -26,45 +28,64 @@ _QUERY_CHARACTERS = 1_000
 
 
 class Retriever:
-    """Searches recall and archival memory at once for one message.
+    """Searches facts, recall and archival memory at once for one message.
 
     Args:
         recall: the verbatim log.
         archival: the documents.
+        facts: what is lastingly true.
         search: embeds the query, once for all sources.
     """
 
-    def __init__(self, recall: RecallStore, archival: ArchivalStore, search: SearchStore) -> None:
+    def __init__(self, recall: RecallStore, archival: ArchivalStore, facts: FactStore, search: SearchStore) -> None:
         self._recall = recall
         self._archival = archival
+        self._facts = facts
         self._search = search
 
     async def retrieve(
-        self, scope: Scope, reach: Reach, query: str, *, limit: int, exclude: frozenset[int], floor: bool = True
+        self,
+        scope: Scope,
+        reach: Reach,
+        query: str,
+        *,
+        limit: int,
+        facts: int,
+        exclude: frozenset[int] = frozenset(),
+        floor: bool = True,
     ) -> tuple[SearchHit, ...]:
-        """The best hits, best first.
+        """The best facts, best first, then the best messages and documents, best first.
 
         Args:
             scope: the scope of the conversation.
             reach: what it may read.
             query: the person's message.
-            limit: hits to return at most.
+            limit: messages and documents to return at most; with 0 they are not searched.
+            facts: facts to return at most; with 0 they are not searched.
             exclude: messages that stand in the window already.
             floor: leave out what is not relevant enough to be shown unasked.
         """
+        if not limit and not facts:
+            return ()
         began = time.perf_counter()
         query = shortened(query)
         vector = await self.embedded(query)
-        found = await asyncio.gather(
-            self._recall.search(
-                reach, query, limit=limit, evicted_only=False, exclude=exclude, vector=vector, floor=floor
-            ),
-            self._archival.search(scope, reach, query, limit=limit, vector=vector, floor=floor),
-        )
-        hits = _best(found, limit)
+        searches: list[Awaitable[list[SearchHit]]] = []
+        if facts:
+            searches.append(self._facts.search(reach, query, limit=facts, vector=vector, floor=floor))
+        if limit:
+            searches += [
+                self._recall.search(
+                    reach, query, limit=limit, evicted_only=False, exclude=exclude, vector=vector, floor=floor
+                ),
+                self._archival.search(scope, reach, query, limit=limit, vector=vector, floor=floor),
+            ]
+        found = [hit for hits in await asyncio.gather(*searches) for hit in hits]
+        hits = _chosen(found, facts, limit)
         _log.info(
             "memory_retrieval",
             seconds=round(time.perf_counter() - began, 3),
+            facts=sum(hit.source is Source.FACT for hit in hits),
             hits=len(hits),
             vector=vector is not None,
         )
@@ -86,7 +107,20 @@ def shortened(query: str) -> str:
     return f"{query[:_QUERY_CHARACTERS]}\n{query[-_QUERY_CHARACTERS:]}"
 
 
-def _best(found: Sequence[Sequence[SearchHit]], limit: int) -> tuple[SearchHit, ...]:
-    ranked = sorted((hit for hits in found for hit in hits), key=lambda hit: -hit.score)
-    unique = {" ".join(hit.text.lower().split()): hit for hit in reversed(ranked)}
-    return tuple(sorted(unique.values(), key=lambda hit: -hit.score))[:limit]
+def _chosen(found: Sequence[SearchHit], facts: int, limit: int) -> tuple[SearchHit, ...]:
+    """The best of either kind. Of hits with the same words the best stays, and a fact before any other."""
+    known = _best(hit for hit in found if hit.source is Source.FACT)[:facts]
+    told = {_words(hit) for hit in known}
+    others = _best(hit for hit in found if hit.source is not Source.FACT and _words(hit) not in told)[:limit]
+    return (*known, *others)
+
+
+def _best(hits: Iterable[SearchHit]) -> list[SearchHit]:
+    unique: dict[str, SearchHit] = {}
+    for hit in sorted(hits, key=lambda hit: -hit.score):
+        unique.setdefault(_words(hit), hit)
+    return list(unique.values())
+
+
+def _words(hit: SearchHit) -> str:
+    return normalised(hit.text)

@@ -36,7 +36,7 @@ class Gathered:
         window_summary: digest of what left the window; may be empty.
         history: the messages in the window, oldest first, without those of this turn.
         turn: the newest user message, then this turn's own tool calls and results so far.
-        hits: what was found for the newest message, best first.
+        hits: what was found for the newest message: facts, best first, then the rest, best first.
         now: the present moment, in the zone it is to be told in.
         channel_context: the latest messages of others in a shared channel; may be empty.
         tools: the tools offered, in their fixed order.
@@ -67,6 +67,7 @@ class Prompt:
         report: estimated tokens per section; they sum to ``estimated``.
         dropped_messages: messages of the history that are not in the request.
         cut: whether something of the newest turn was shortened.
+        shown: the hits that are in the request.
     """
 
     request: ModelRequest
@@ -76,6 +77,7 @@ class Prompt:
     report: Mapping[str, int]
     dropped_messages: int
     cut: bool
+    shown: tuple[SearchHit, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,7 @@ def assemble(
     report["history"] = sum(stored.tokens for stored in history)
     left = room - frame - report["turn"] - report["history"]
     allowed = frame + int(left * parameters.retrieved_share)
-    data = fit_data(gathered.now, channel, gathered.hits, allowed, counter.count)
+    data, shown = fit_data(gathered.now, channel, gathered.hits, allowed, counter.count)
     report["memory_data"] = counter.count(data)
 
     newest = replace(turn[0], parts=(TextPart(text=data), *turn[0].parts))
@@ -159,6 +161,7 @@ def assemble(
         report=report,
         dropped_messages=len(gathered.history) - len(history),
         cut=cut,
+        shown=shown,
     )
 
 

@@ -104,8 +104,10 @@ def _without_oldest_round(messages: Sequence[Message]) -> Sequence[Message]:
     return messages[next(starts, len(messages)) :]
 
 
-def fit_data(now: datetime, channel: str, hits: Sequence[SearchHit], room: int, count: Count) -> str:
-    """The data block with as many of the best hits as may be shown, the longest of them cut.
+def fit_data(
+    now: datetime, channel: str, hits: Sequence[SearchHit], room: int, count: Count
+) -> tuple[str, tuple[SearchHit, ...]]:
+    """The data block with as many of the best hits as may be shown, the longest of them cut, and these hits.
 
     Args:
         now: the present moment.
@@ -120,8 +122,8 @@ def fit_data(now: datetime, channel: str, hits: Sequence[SearchHit], room: int, 
         cap = max(SHORTEST_CUT, fair_cap([count(hit.text) for hit in best], room - labels))
         data = memory_data(now, channel, [replace(hit, text=cut_to_tokens(hit.text, cap, count)) for hit in best])
         if count(data) <= room:
-            return data
-    return memory_data(now, channel, ())
+            return data, tuple(best)
+    return memory_data(now, channel, ()), ()
 
 
 def _escaped(message: Message) -> Message:

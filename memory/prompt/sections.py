@@ -159,11 +159,15 @@ def memory_data(now: datetime, channel: str, hits: Sequence[SearchHit]) -> str:
     Args:
         now: the present moment, in the zone it is to be told in.
         channel: the latest messages of others, one a line; empty where there are none.
-        hits: what was found for the newest message, best first.
+        hits: what was found for the newest message, best first; facts stand in a block of their own.
     """
+    facts = [hit for hit in hits if hit.source is Source.FACT]
+    others = [hit for hit in hits if hit.source is not Source.FACT]
     lines = [f"<now>{now:%Y-%m-%d %H:%M} {now.tzname()} ({now:%A})</now>"]
     if channel.strip():
         lines.append(block("channel", channel.strip()))
-    if hits:
-        lines.append(block("retrieved", format_hits(hits)))
+    if facts:
+        lines.append(block("facts", format_hits(facts)))
+    if others:
+        lines.append(block("retrieved", format_hits(others)))
     return "\n".join(["<memory_data>", *lines, "</memory_data>"])

@@ -85,7 +85,7 @@ class House:
         assert item is not None
         async with self.database.transaction() as tx:
             await self.inbox.answer(scope, tx, item=item, reply=f"I see: {next(words)}")
-            await self.inbox.mark(scope, tx, item=item, state=InboxState.DELIVERED)
+            await self.inbox.mark(scope, tx, item=item, state=InboxState.SENDING)
         await self.search.embed_pending()
         await self.archival.search(scope, reach_of_person(scope.person), "note", limit=1)
 
