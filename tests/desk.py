@@ -1,0 +1,75 @@
+"""Calls commands as people do on any platform: as a line of text, by somebody, somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bot.chat import Conversation
+from bot.command_table import COMMAND_TABLE
+from bot.command_text import parse
+from bot.commands import Caller, CommandReply, Commands, Group, Invocation, Services, Suggestion
+from memory.system import MemorySystem
+from tests.fakes import FakeClock
+from tests.world import World, dm
+
+
+def channel(guild: int, name: str = "general") -> Conversation:
+    """A public channel of a server, on a platform of one's own."""
+    return Conversation(platform="console", key=f"console:{guild}-{name}", audience=f"guild:{guild}")
+
+
+def admin(name: str, *communities: str) -> Caller:
+    """Somebody who administers communities."""
+    return Caller(person=f"console:{name}", name=name, admin_of=frozenset(communities))
+
+
+OPERATOR = Caller(person="console:op", name="op", is_operator=True)
+
+
+@dataclass(slots=True, kw_only=True)
+class Desk:
+    """Where commands are called.
+
+    Attributes:
+        owners: who may act everywhere.
+        reads_dms: SLACK_ADMIN_READS_DMS.
+    """
+
+    system: MemorySystem
+    clock: FakeClock
+    owners: frozenset[str] = field(default_factory=frozenset)
+    reads_dms: bool = True
+
+    @classmethod
+    def of(cls, world: World, *, owners: frozenset[str] = frozenset(), reads_dms: bool = True) -> Desk:
+        """The desk of a running application."""
+        return cls(system=world.system, clock=world.clock, owners=owners, reads_dms=reads_dms)
+
+    @property
+    def commands(self) -> Commands:
+        """The real command table."""
+        services = Services(system=self.system, clock=self.clock, owners=self.owners, admin_reads_dms=self.reads_dms)
+        return Commands(COMMAND_TABLE, services)
+
+    async def call(self, text: str, *, by: Caller | str = "ann", where: Conversation | None = None) -> CommandReply:
+        """Call a command; ``by`` a name is somebody without rights, in their own direct chat."""
+        caller = Caller(person=f"console:{by}", name=by) if isinstance(by, str) else by
+        typed = parse(text, COMMAND_TABLE)
+        return await self.commands.run(
+            typed.group,
+            typed.name,
+            Invocation(
+                caller=caller,
+                conversation=where or dm(caller.name),
+                arguments=typed.arguments,
+                confirmed=typed.confirmed,
+            ),
+        )
+
+    async def suggest(
+        self, name: str, argument: str, by: Caller, where: Conversation, **filled_in: str
+    ) -> Sequence[Suggestion]:
+        """What is offered for an argument of an admin command about ann."""
+        call = Invocation(caller=by, conversation=where, arguments={"person": "console:ann", **filled_in})
+        return await self.commands.suggest(Group.MEMORY, name, argument, call)
