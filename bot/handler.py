@@ -53,7 +53,8 @@ class ChatHandler:
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
         self._in_flight: set[int] = set()
-        self._taking_up = asyncio.Lock()  # what is stored but not yet queued must not look like something left over
+        # Messages are stored in the order they came, and what is not queued yet must not look like something left.
+        self._taking_up = asyncio.Lock()
 
     def attach(self, channels: Mapping[str, ChannelAdapter]) -> None:
         """Say how answers travel.
@@ -73,21 +74,25 @@ class ChatHandler:
         Returns:
             False if the same message was accepted before, or an admin silenced the bot in its channel.
         """
+        async with self._taking_up:
+            return await self._take_up(incoming)
+
+    async def _take_up(self, incoming: IncomingMessage) -> bool:
         if await self._system.stores.consent.is_silenced(incoming.conversation.key):
             return False
         incoming = replace(incoming, text=clean(incoming.text), author_name=clean(incoming.author_name))
         memory = self._memory_of(incoming)
-        async with self._taking_up:
-            item = await self._system.stores.inbox.accept(
-                memory.place.scope,
-                conversation=incoming.conversation.key,
-                platform_id=incoming.id,
-                payload=incoming_to_json(incoming),
-                at=self._clock.now(),
-            )
-            if item is not None:
-                self._queue(_Task(item=item, incoming=incoming, channel=self._channels[self._route(incoming)]))
-        return item is not None
+        item = await self._system.stores.inbox.accept(
+            memory.place.scope,
+            conversation=incoming.conversation.key,
+            platform_id=incoming.id,
+            payload=incoming_to_json(incoming),
+            at=self._clock.now(),
+        )
+        if item is None:
+            return False
+        self._queue(_Task(item=item, incoming=incoming, channel=self._channels[self._route(incoming)]))
+        return True
 
     async def recover(self) -> int:
         """Queue what is unfinished and not under way: left by a stopped process, or not delivered at first.
