@@ -1,4 +1,4 @@
-"""What is left undelivered is looked for every minute, also while people write."""
+"""Messages are taken up once and in order, whatever happens at the same time."""
 
 from __future__ import annotations
 
@@ -30,3 +30,12 @@ async def test_looking_for_what_is_left_while_people_write_answers_nothing_twice
         await world.handler.idle()
 
         assert sorted(sent.in_reply_to for sent in world.channel.sent) == sorted(message.id for message in said)
+
+
+async def test_messages_that_come_all_at_once_are_answered_in_the_order_they_came(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        said = [world.incoming(f"message {number}") for number in range(30)]
+        await asyncio.gather(*map(world.handler.accept, said))
+        await world.handler.idle()
+
+        assert [sent.in_reply_to for sent in world.channel.sent] == [message.id for message in said]
