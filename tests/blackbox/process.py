@@ -18,6 +18,7 @@ from typing import Any
 from tests.doubles.claude import Answer, Body, Break, ClaudeDouble, Step, text
 from tests.doubles.discord import DiscordDouble
 from tests.doubles.discord_gateway import TOKEN as DISCORD_TOKEN
+from tests.doubles.discord_world import Channel
 from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, SlackDouble
 
 CHAT_MODEL = "claude-sonnet-5-5"
@@ -183,6 +184,15 @@ class Services:
     def all_settings(self) -> dict[str, str]:
         return self.claude_settings | self.discord_settings | self.slack_settings
 
+    def discord_answers(self, chat: Channel) -> list[str]:
+        """What the bot said in a channel, without the notice below its first answer."""
+        said = [message for message in chat.messages if message["author"]["id"] == self.discord.bot.id]
+        return [without_notice(message["content"]) for message in said]
+
+    def slack_answers(self, channel: str) -> list[str]:
+        """What the bot said in a channel, without the notice below its first answer."""
+        return [without_notice(post["text"]) for post in self.slack.posts(channel)]
+
     def prompts(self, words: str) -> list[Body]:
         """What Claude was asked in answer to these words of a person."""
         return [body for body in self.claude.requests if body["model"] == CHAT_MODEL and words_asked(body) == words]
@@ -200,6 +210,11 @@ async def services() -> AsyncIterator[Services]:
         mind = Mind()
         claude.default = mind
         yield Services(discord=discord, slack=slack, claude=claude, mind=mind)
+
+
+def without_notice(answer: str) -> str:
+    """An answer of one paragraph, without what a person is told once, below the first."""
+    return answer.partition("\n\n")[0]
 
 
 def words_asked(body: Body) -> str | None:

@@ -7,19 +7,9 @@ from pathlib import Path
 
 from tests.blackbox.process import Keepsake, Services, keepsake_run, log_is_clean, services
 from tests.doubles.claude import Answer, tool
-from tests.doubles.discord_world import Channel
 
 CAT = "My cat is called Biscuit."
 CAT_NOTED = Answer(blocks=(tool("core_memory_append", text=CAT),))
-
-
-def discord_answers(outside: Services, chat: Channel) -> list[str]:
-    """Everything of the bot's that stands in a chat."""
-    return [message["content"] for message in chat.messages if message["author"]["id"] == outside.discord.bot.id]
-
-
-def slack_answers(outside: Services, channel: str) -> list[str]:
-    return [post["text"] for post in outside.slack.posts(channel)]
 
 
 def add_slack_person(outside: Services, number: int) -> None:
@@ -50,7 +40,7 @@ async def test_killed_while_the_model_thinks_it_answers_once_after_the_restart(t
             await ready(keepsake)
             await discord.post(chat, ann, CAT)
             await say_on_slack(outside, 1, CAT)
-            await discord.until(lambda: bool(discord_answers(outside, chat)))
+            await discord.until(lambda: bool(outside.discord_answers(chat)))
             await slack.wait_for_posts(1)
             await discord.post(chat, ann, "Hold on, Discord.")
             await claude.holding.wait()
@@ -64,13 +54,13 @@ async def test_killed_while_the_model_thinks_it_answers_once_after_the_restart(t
         mind.held.clear()
         async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
-            await discord.until(lambda: "You said: Are you there?" in discord_answers(outside, chat))
-            await slack.wait_for(lambda: "You said: Are you there?" in slack_answers(outside, "D1"))
+            await discord.until(lambda: "You said: Are you there?" in outside.discord_answers(chat))
+            await slack.wait_for(lambda: "You said: Are you there?" in outside.slack_answers("D1"))
             assert log_is_clean(keepsake), keepsake.stderr
 
         answers = ["Noted.", "You said: Hold on, {}.", "You said: Are you there?"]
-        assert discord_answers(outside, chat) == [answer.format("Discord") for answer in answers]
-        assert slack_answers(outside, "D1") == [answer.format("Slack") for answer in answers]
+        assert outside.discord_answers(chat) == [answer.format("Discord") for answer in answers]
+        assert outside.slack_answers("D1") == [answer.format("Slack") for answer in answers]
         for platform in ("Discord", "Slack"):
             killed, answered = outside.prompts(f"Hold on, {platform}.")
             assert str(killed["system"]).count(CAT) == str(answered["system"]).count(CAT) == 1
@@ -111,14 +101,18 @@ async def test_killed_between_a_reply_and_its_bookkeeping_it_doubles_none_and_lo
                 await discord.post(chat, person, "And after it")
             for number in (1, 2):
                 await say_on_slack(outside, number, "And after it")
-            await discord.until(lambda: all(len(discord_answers(outside, chat)) == 2 for chat, _ in chats))
+            await discord.until(lambda: all(len(outside.discord_answers(chat)) == 2 for chat, _ in chats))
             await slack.wait_for_posts(4)
             assert log_is_clean(keepsake), keepsake.stderr
 
         expected = ["You said: Just before the crash", "You said: And after it"]
-        assert [discord_answers(outside, chat) for chat, _ in chats] == [expected, expected]
-        assert [slack_answers(outside, f"D{number}") for number in (1, 2)] == [expected, expected]
+        assert [outside.discord_answers(chat) for chat, _ in chats] == [expected, expected]
+        assert [outside.slack_answers(f"D{number}") for number in (1, 2)] == [expected, expected]
         assert len(outside.prompts("Just before the crash")) == 4  # nobody's reply was thought out anew
+        for chat, _ in chats:
+            assert str(chat.messages).count("/mydata show") == 1
+        for number in (1, 2):
+            assert str(slack.messages[f"D{number}"]).count("/mydata show") == 1
 
 
 async def test_an_event_that_slack_sends_again_after_a_crash_is_answered_once(tmp_path: Path) -> None:
@@ -151,8 +145,8 @@ async def test_an_event_that_slack_sends_again_after_a_crash_is_answered_once(tm
             await slack.wait_for_posts(4)
             assert log_is_clean(keepsake), keepsake.stderr
 
-        assert slack_answers(outside, "D1") == ["You said: Stored", "You said: Afterwards"]
-        assert slack_answers(outside, "D2") == ["You said: Not yet stored", "You said: Afterwards"]
+        assert outside.slack_answers("D1") == ["You said: Stored", "You said: Afterwards"]
+        assert outside.slack_answers("D2") == ["You said: Not yet stored", "You said: Afterwards"]
 
 
 async def test_told_to_stop_it_finishes_the_running_turn_and_leaves_the_rest_for_the_next_start(
@@ -174,12 +168,12 @@ async def test_told_to_stop_it_finishes_the_running_turn_and_leaves_the_rest_for
             claude.release.set()
             assert await keepsake.ended() == 0
             assert log_is_clean(keepsake), keepsake.stderr
-        assert slack_answers(outside, "D1") == ["You said: First"]
+        assert outside.slack_answers("D1") == ["You said: First"]
 
         async with keepsake_run(tmp_path, settings) as keepsake:
             await ready(keepsake)
             await slack.wait_for_posts(2)
             assert log_is_clean(keepsake), keepsake.stderr
-        assert slack_answers(outside, "D1") == ["You said: First", "You said: Second"]
+        assert outside.slack_answers("D1") == ["You said: First", "You said: Second"]
         [second] = outside.prompts("Second")
         assert "You said: First" in str(second["messages"])
