@@ -182,7 +182,7 @@ def import_(
         console.print(table)
     console.print(f"{receipt.already_here:,} rows of {receipt.person} were here already.", markup=False)
     if receipt.left_out:
-        console.print(f"{receipt.left_out:,} rows of work in flight (inbox, jobs) are never imported.")
+        console.print(f"{receipt.left_out:,} rows of its inbox, jobs and notes on replies stay out.")
 
 
 async def _import(app: Application, data: bytes, person: str | None) -> ImportReceipt:

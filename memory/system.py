@@ -204,13 +204,19 @@ async def open_memory(
     )
     importer = Importer(
         database=database,
-        sessions=stores.sessions,
+        stores=(
+            stores.sessions,
+            stores.blocks,
+            stores.archival,
+            stores.facts,
+            stores.fact_revisions,
+            stores.journal,
+            stores.summaries,
+            stores.audit,
+            stores.consent,
+        ),
         recall=stores.recall,
-        blocks=stores.blocks,
-        archival=stores.archival,
-        summaries=stores.summaries,
         audit=stores.audit,
-        consent=stores.consent,
         ids=ids,
         indexer=services.indexer,
     )

@@ -1,7 +1,7 @@
 """Puts back what an export wrote, into this database or another.
 
 Texts become searchable again under the same words, and are embedded in the background. Work in flight (the inbox,
-jobs) is not put back: it belongs to the installation that had it.
+jobs) and the notes on the last replies are not put back: they belong to the installation that had them.
 
 Invariant: one transaction for the whole file, and nothing that is here is overwritten: a file is imported as a
 whole or not at all, and importing it again adds nothing.
@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
@@ -22,28 +22,36 @@ from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.processes.indexer import Indexer
 from memory.records import Scope
-from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
-from memory.stores.blocks import BlockStore
-from memory.stores.consent import ConsentStore
 from memory.stores.recall import RecallStore
-from memory.stores.sessions import SessionStore
-from memory.stores.summaries import SummaryStore
 
 if TYPE_CHECKING:
-    from pydantic import BaseModel
 
     from memory.policy.export_format import KeptInScope
 
 _log = structlog.get_logger(__name__)
 
 _ROWS_AT_ONCE = 500
-_IN_FLIGHT = ("inbox", "jobs")
+_WHOLE = "blocks"  # a store that takes all rows at once: only the newest versions together are sure to be allowed
+_LEFT_OUT = ("inbox", "jobs", "reply_sources")
 
 OnProgress = Callable[[int, int], None]
 """Called with the rows done so far and the rows in all."""
 
 _Restore = Callable[[Scope, Transaction, Sequence[Mapping[str, Any]]], Awaitable[int]]
+
+
+class RestorableStore(Protocol):
+    """A store that takes back what it exported."""
+
+    @property
+    def name(self) -> str:
+        """What an export calls it."""
+        ...
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back rows of ``export``; how many were not there. Raises InvalidInput."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +62,7 @@ class ImportReceipt:
         person: whose memory it was.
         added: rows added: audience -> store -> how many.
         already_here: rows of the file that were here already.
-        left_out: rows of work in flight, which are not put back.
+        left_out: rows of the file that are never put back.
     """
 
     person: str
@@ -68,6 +76,9 @@ class Importer:
 
     Args:
         database: for one transaction over all stores.
+        stores: every store that takes rows back, but for the recall log.
+        recall: the recall log, which must know which sessions are not to be kept.
+        audit: where an import is noted.
         ids: tells which ids are of the future.
         indexer: embeds what was put back.
     """
@@ -76,24 +87,16 @@ class Importer:
         self,
         *,
         database: Database,
-        sessions: SessionStore,
+        stores: Sequence[RestorableStore],
         recall: RecallStore,
-        blocks: BlockStore,
-        archival: ArchivalStore,
-        summaries: SummaryStore,
         audit: AuditStore,
-        consent: ConsentStore,
         ids: IdSource,
         indexer: Indexer,
     ) -> None:
         self._database = database
-        self._sessions = sessions
+        self._stores = stores
         self._recall = recall
-        self._blocks = blocks
-        self._archival = archival
-        self._summaries = summaries
         self._audit = audit
-        self._consent = consent
         self._ids = ids
         self._indexer = indexer
 
@@ -133,30 +136,23 @@ class Importer:
             person=export.person,
             added=added,
             already_here=rows - rows_added,
-            left_out=sum(_rows(kept, in_flight=True) for kept in export.scopes.values()),
+            left_out=sum(_rows(kept, left_out=True) for kept in export.scopes.values()),
         )
 
     async def _restore(self, scope: Scope, tx: Transaction, kept: KeptInScope, progress: _Progress) -> dict[str, int]:
         from memory.policy.export_format import as_exported
 
         unkept = frozenset(session.id for session in kept.sessions if not session.kept)
-        steps: tuple[tuple[str, Sequence[BaseModel], _Restore], ...] = (
-            ("sessions", kept.sessions, self._sessions.restore),
-            ("recall", kept.recall, partial(self._recall.restore, unkept_sessions=unkept)),
-            ("blocks", kept.blocks, self._blocks.restore),
-            ("archival", kept.archival, self._archival.restore),
-            ("summaries", kept.summaries, self._summaries.restore),
-            ("audit", kept.audit, self._audit.restore),
-            ("consent", kept.consent, self._consent.restore),
-        )
-        added: dict[str, int] = {}
-        for name, rows, restore in steps:
-            # Blocks all at once: only the newest versions together are sure to keep to the limit.
-            at_once = _ROWS_AT_ONCE if name != self._blocks.name else max(1, len(rows))
-            added[name] = 0
+        restore: dict[str, _Restore] = {store.name: store.restore for store in self._stores}
+        restore[self._recall.name] = partial(self._recall.restore, unkept_sessions=unkept)
+        added = dict.fromkeys(restore, 0)
+        for name, rows in kept:
+            if name in _LEFT_OUT:
+                continue
+            at_once = max(1, len(rows)) if name == _WHOLE else _ROWS_AT_ONCE
             for start in range(0, len(rows), at_once):
                 some = rows[start : start + at_once]
-                added[name] += await restore(scope, tx, as_exported(some))
+                added[name] += await restore[name](scope, tx, as_exported(some))
                 progress.advance(len(some))
         return {name: count for name, count in added.items() if count}
 
@@ -173,5 +169,5 @@ class _Progress:
             self._hear(self._done, self._total)
 
 
-def _rows(kept: KeptInScope, *, in_flight: bool = False) -> int:
-    return sum(len(rows) for name, rows in kept if (name in _IN_FLIGHT) is in_flight)
+def _rows(kept: KeptInScope, *, left_out: bool = False) -> int:
+    return sum(len(rows) for name, rows in kept if (name in _LEFT_OUT) is left_out)

@@ -19,15 +19,30 @@ from memory.database import Database, open_database
 from memory.errors import InvalidInput
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
 from memory.parameters import MemoryParameters
-from memory.policy import export_format
+from memory.policy import export_format, export_rows
 from memory.policy.audience import reach_of_person
 from memory.processes.importer import ImportReceipt
-from memory.records import BLOCK_LABELS, HUMAN, PERSONA, Change, EvictionReason, NewMessage, Scope, SearchHit, Session
+from memory.records import (
+    BLOCK_LABELS,
+    HUMAN,
+    PERSONA,
+    Candidate,
+    Change,
+    EvictionReason,
+    NewMessage,
+    Scope,
+    SearchHit,
+    Session,
+    Source,
+)
 from memory.schema import (
     PERSONAL_TABLES,
     audit_log,
     block_versions,
     consent,
+    fact_revisions,
+    facts,
+    journal_entries,
     messages,
     passages,
     sessions,
@@ -43,6 +58,9 @@ TABLES = {
     "recall": messages,
     "blocks": block_versions,
     "archival": passages,
+    "facts": facts,
+    "fact_revisions": fact_revisions,
+    "journal": journal_entries,
     "summaries": summary_versions,
     "audit": audit_log,
     "consent": consent,
@@ -96,6 +114,7 @@ class House:
         for words in ("kumquats in Zanzibar", "quinces", "when does the bus leave"):
             found += await self.stores.recall.search(everything, words, limit=9, evicted_only=False)
             found += await self.stores.archival.search(ANN, everything, words, limit=9, touch=False)
+            found += await self.stores.facts.search(everything, words, limit=9)
         return found
 
     async def said(self, scope: Scope, session: Session, *texts: str) -> None:
@@ -167,6 +186,26 @@ async def live_in(house: House, scope: Scope = ANN) -> None:
             await stores.archival.insert(
                 scope, tx, content=note, importance=importance, metadata=metadata, source_message=5
             )
+        old = await stores.facts.add(scope, tx, candidate=Candidate(text="Ann lives in Rome."), change=change, at=START)
+        assert old is not None
+        await stores.facts.add(
+            scope,
+            tx,
+            candidate=Candidate(
+                text="Ann lives in Zanzibar since 2019.",
+                subject="user",
+                predicate="lives_in",
+                object="Zanzibar",
+                confidence=1,
+                metadata={"urls": ["https://example.org"]},
+                valid_from=START - timedelta(days=9),
+                expires_at=START + timedelta(days=9_999),
+            ),
+            change=change,
+            at=START,
+            replaces=[old.id],
+        )
+        await stores.journal.add(scope, tx, text="Ann planted a kumquat.", change=change, at=START, importance=1)
         for text in ("First.", "Second."):
             await stores.summaries.append(
                 scope, tx, text=text, change=change, at=START, first_message=1, last_message=2
@@ -189,8 +228,9 @@ async def test_what_was_exported_erased_and_imported_is_there_as_before(house: H
     receipt = await house.import_(exported)
     assert [await house.rows_of(scope) for scope in (ANN, ANN_IN_PUBLIC)] == before
     assert await house.answers() == answers
-    assert len(answers) == 18
+    assert {hit.source for hit in answers} == set(Source)
     everything = {"sessions": 3, "recall": 4, "blocks": 3, "archival": 2, "summaries": 2, "audit": 1}
+    everything |= {"facts": 2, "fact_revisions": 3, "journal": 1}
     assert receipt.added == {"dm": everything, "guild:1": everything, "person": {"consent": 1}}
     assert (receipt.person, receipt.already_here, receipt.left_out) == (ANN.person, 0, 0)
 
@@ -230,7 +270,7 @@ async def test_importing_again_adds_nothing(house: House) -> None:
     receipt = await house.import_(await house.export())
     assert await house.every_row() == before
     assert receipt.added == {"dm": {}, "person": {}}
-    assert receipt.already_here == 16
+    assert receipt.already_here == 22
 
 
 async def test_an_old_export_leaves_alone_what_went_on_since(house: House) -> None:
@@ -313,7 +353,7 @@ async def test_progress_is_told_up_to_the_end(house: House, other_house: House) 
     heard: list[tuple[int, int]] = []
     await other_house.import_(await house.export(), on_progress=lambda done, total: heard.append((done, total)))
     assert heard == sorted(heard)
-    assert heard[-1] == (16, 16)
+    assert heard[-1] == (22, 22)
 
 
 def at(*path: str | int) -> Callable[[dict[str, Any], Any], None]:
@@ -378,6 +418,11 @@ FAULTS: list[tuple[tuple[str | int, ...], Any, str]] = [
     ((*DM, "archival", 0, "importance"), 1.5, "scopes.dm.archival[0].importance"),
     ((*DM, "archival", 0, "importance"), float("nan"), "scopes.dm.archival[0].importance"),
     ((*DM, "archival", 0, "metadata"), None, "scopes.dm.archival[0].metadata"),
+    ((*DM, "facts", 0, "text"), "Ann is a spy.", "scopes.dm.facts[0]: its text_hash is not that of its text"),
+    ((*DM, "facts", 0, "state"), "doubtful", "scopes.dm.facts[0].state"),
+    ((*DM, "fact_revisions", 2, "before", "created_at"), 2**60, "scopes.dm.fact_revisions[2].before.created_at"),
+    ((*DM, "fact_revisions", 2, "after", "superseded_by"), "x", "scopes.dm.fact_revisions[2].after.superseded_by"),
+    ((*DM, "journal", 0, "text"), "Ann is a spy.", "scopes.dm.journal[0]: its text_hash is not that of its text"),
     ((*DM, "summaries", 0, "words"), -1, "scopes.dm.summaries[0].words"),
     ((*DM, "audit", 0, "actor"), "a" * 129, "scopes.dm.audit[0].actor: String should have at most 128"),
     (("scopes", "person", "consent"), [{"greeted_at": None, "paused_at": None}] * 2, "scopes.person.consent"),
@@ -456,6 +501,7 @@ async def test_a_file_cut_off_anywhere_is_refused(empty_house: House, an_export:
         ("recall", "author", "Mallory"),
         ("blocks", "value", "Hates kumquats."),
         ("archival", "metadata", {}),
+        ("journal", "importance", 0.25),
         ("summaries", "text", "Third."),
         ("audit", "actor", "nobody"),
     ],
@@ -499,13 +545,16 @@ async def test_core_memory_that_is_larger_than_allowed_here_is_refused(house: Ho
 
 
 MODELS = {
-    "sessions": export_format.SessionRow,
-    "recall": export_format.MessageRow,
-    "blocks": export_format.BlockVersionRow,
-    "archival": export_format.PassageRow,
-    "summaries": export_format.SummaryVersionRow,
-    "audit": export_format.AuditRow,
-    "consent": export_format.ConsentRow,
+    "sessions": export_rows.SessionRow,
+    "recall": export_rows.MessageRow,
+    "blocks": export_rows.BlockVersionRow,
+    "archival": export_rows.PassageRow,
+    "facts": export_rows.FactRow,
+    "fact_revisions": export_rows.FactRevisionRow,
+    "journal": export_rows.JournalRow,
+    "summaries": export_rows.SummaryVersionRow,
+    "audit": export_rows.AuditRow,
+    "consent": export_rows.ConsentRow,
 }
 
 
