@@ -75,9 +75,10 @@ class Sittings:
         return True
 
     async def is_off_record(self, scope: Scope, conversation: str) -> bool:
-        """Whether the conversation's open session is not kept."""
+        """Whether a conversation is off the record by the person's own word, and not because memory is paused."""
         session = await self._sessions.open(scope, conversation)
-        return session is not None and not session.kept
+        paused_at = (await self._consent.load(scope)).paused_at
+        return session is not None and not session.kept and (paused_at is None or session.started_at < paused_at)
 
     async def off_record(self, scope: Scope, *, conversation: str, community: str | None) -> bool:
         """Take a conversation off the record, or back on it.
