@@ -1,0 +1,88 @@
+"""What is kept, as values. All times are aware UTC datetimes.
+
+One face over modules by topic; the rest of the project imports from here.
+"""
+
+from memory.records.conversations import (
+    EvictionReason,
+    InboxItem,
+    InboxState,
+    NewMessage,
+    Session,
+    StoredMessage,
+)
+from memory.records.facts import (
+    Candidate,
+    CandidateKind,
+    Fact,
+    FactOp,
+    FactOperation,
+    FactRevision,
+    FactState,
+)
+from memory.records.scopes import (
+    Reach,
+    Scope,
+    check_audience,
+    check_person,
+    scope_from_slug,
+    scope_slug,
+)
+from memory.records.search import (
+    EntryScore,
+    Passage,
+    SearchEntry,
+    SearchHit,
+    Source,
+)
+from memory.records.versions import (
+    BLOCK_LABELS,
+    HUMAN,
+    PERSONA,
+    BlockVersion,
+    Change,
+    MemoryBlock,
+    SummaryVersion,
+)
+from memory.records.work import (
+    AuditEntry,
+    Job,
+    JobState,
+)
+
+__all__ = [
+    "BLOCK_LABELS",
+    "HUMAN",
+    "PERSONA",
+    "AuditEntry",
+    "BlockVersion",
+    "Candidate",
+    "CandidateKind",
+    "Change",
+    "EntryScore",
+    "EvictionReason",
+    "Fact",
+    "FactOp",
+    "FactOperation",
+    "FactRevision",
+    "FactState",
+    "InboxItem",
+    "InboxState",
+    "Job",
+    "JobState",
+    "MemoryBlock",
+    "NewMessage",
+    "Passage",
+    "Reach",
+    "Scope",
+    "SearchEntry",
+    "SearchHit",
+    "Session",
+    "Source",
+    "StoredMessage",
+    "SummaryVersion",
+    "check_audience",
+    "check_person",
+    "scope_from_slug",
+    "scope_slug",
+]

@@ -1,0 +1,105 @@
+"""What can be searched, and what a search finds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from memory.records.scopes import Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of archival memory.
+
+    Attributes:
+        memory_type: ``fact``, ``document``, ``preference``, ``episode`` or another word of the caller's.
+        importance: 0 to 1.
+        access_count: how often a search returned it.
+        forgotten_at: when it was forgotten (it stays, but no search finds it).
+    """
+
+    id: int
+    scope: Scope
+    content: str
+    memory_type: str
+    importance: float
+    created_at: datetime
+    last_accessed_at: datetime
+    access_count: int = 0
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    source_message: int | None = None
+    forgotten_at: datetime | None = None
+
+
+class Source(StrEnum):
+    """The kinds of record that can be searched."""
+
+    RECALL = "recall"
+    ARCHIVAL = "archival"
+    FACT = "fact"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchEntry:
+    """What the search indexes hold for one record (or one chunk of a long one).
+
+    Attributes:
+        id: the entry's own id, unique in the database; full text and vectors are keyed by it.
+        record_id: the id of the record in its store.
+        chunk: 0, or the number of the chunk of a long text.
+        text: the indexed text, speaker and date included.
+    """
+
+    id: int
+    scope: Scope
+    source: Source
+    record_id: int
+    chunk: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryScore:
+    """What the indexes say of one entry for one query.
+
+    Attributes:
+        text_score: full-text score, higher is better, 0 where full text did not find it.
+        similarity: cosine similarity, None where the vector index did not return it.
+    """
+
+    entry_id: int
+    scope: Scope
+    source: Source
+    record_id: int
+    text_score: float = 0.0
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """One result of a search, ready to be shown.
+
+    Attributes:
+        source: the kind of record.
+        record_id: its id in that store.
+        score: the ranking score; comparable within one search only.
+        text: the record's own text.
+        author: who said it (recall), or None.
+        at: when it was said or stored.
+        reason: why it was found, in a few words.
+        message_ids: the messages it comes from.
+    """
+
+    source: Source
+    scope: Scope
+    record_id: int
+    score: float
+    text: str
+    author: str | None
+    at: datetime
+    reason: str
+    message_ids: tuple[int, ...] = ()

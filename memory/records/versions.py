@@ -1,0 +1,69 @@
+"""Texts of memory that have versions: core memory blocks and the rolling summary, and why each version came to be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+PERSONA = "persona"
+HUMAN = "human"
+BLOCK_LABELS = (PERSONA, HUMAN)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryBlock:
+    """A labelled piece of core memory, always in the prompt."""
+
+    label: str
+    value: str
+    version: int
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """Who or what changes a memory, and why. Stands beside every version.
+
+    Attributes:
+        actor: ``agent``, ``person``, ``admin:<person>`` or ``system``.
+        reason: one short sentence or a tool's name.
+        source_message: the id of the message it was learned from, if any.
+        session_id: the session in which it happened, if any.
+        job: the key of the job that did it, if any.
+    """
+
+    actor: str
+    reason: str
+    source_message: int | None = None
+    session_id: int | None = None
+    job: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockVersion:
+    """One version of a core memory block; the newest one is the block."""
+
+    label: str
+    version: int
+    value: str
+    changed_at: datetime
+    change: Change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryVersion:
+    """One version of a scope's rolling summary; the newest one is the summary.
+
+    Attributes:
+        version: 1 for the first.
+        words: its length.
+        first_message, last_message: the ids of the messages it was made from, both included; None for a rollback.
+    """
+
+    version: int
+    text: str
+    words: int
+    changed_at: datetime
+    change: Change
+    first_message: int | None = None
+    last_message: int | None = None
