@@ -114,7 +114,7 @@ async def test_without_the_message_content_intent_it_says_so_and_answers_who_men
             assert outside.discord_answers(channel) == ["You said: hello"]
             [warning] = keepsake.logged("discord_message_content_intent_off")
             assert "switch on Message Content Intent" in warning["remedy"]
-            assert [line for line in keepsake.lines if '"warning"' in line] == [keepsake.lines[1]]
+            assert sum('"warning"' in line for line in keepsake.lines) == 1
             keepsake.terminate()
             assert await keepsake.ended() == 0
             assert log_is_clean(keepsake), keepsake.stderr
