@@ -40,7 +40,7 @@ def parse_object(text: str) -> dict[str, Any] | None:
     return {"items": value} if isinstance(value, list) else value
 
 
-def candidates_from(answer: str, *, now: datetime, zone: tzinfo) -> list[Candidate] | None:
+def candidates_from(answer: str, *, now: datetime, zone: tzinfo = UTC) -> list[Candidate] | None:
     """The candidates of an extraction, each once, in order.
 
     Read are ``{"candidates": [{"text", "kind", ...}]}``, ``{"facts": ["..."]}`` and lists of ``{"subject",
