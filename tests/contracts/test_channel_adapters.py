@@ -1,0 +1,285 @@
+"""What every channel adapter promises: the console, Discord, Slack, and the stand-in that other tests use."""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import queue
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import pytest
+
+from adapters.console import ConsoleAdapter
+from adapters.discord_adapter import DiscordAdapter
+from adapters.slack_adapter import SlackAdapter
+from bot.chat import (
+    ChannelAdapter,
+    DeliveryFailed,
+    DeliveryRefused,
+    IncomingMessage,
+    OutgoingMessage,
+    incoming_from_json,
+    incoming_to_json,
+)
+from memory.records import check_audience, check_person
+from tests.doubles import discord as discord_double
+from tests.doubles import slack as slack_double
+from tests.doubles.discord_gateway import TOKEN
+from tests.fakes import FakeClock, RecordingChannel
+from tests.world import dm
+
+LONG = " ".join(f"word{count}" for count in range(2_000))[:10_000]
+
+
+@dataclass(kw_only=True)
+class Inbox:
+    """Takes in what an adapter hands over, and lets a test wait for it."""
+
+    messages: asyncio.Queue[IncomingMessage] = field(default_factory=asyncio.Queue)
+
+    async def store(self, message: IncomingMessage) -> bool:
+        await self.messages.put(message)
+        return True
+
+    async def next(self) -> IncomingMessage:
+        async with asyncio.timeout(20):
+            return await self.messages.get()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stage:
+    """An adapter in front of its platform.
+
+    Attributes:
+        adapter: the adapter.
+        asked: says something to the bot; the message as the adapter hands it over.
+        shown: what the bot said there, in order.
+        trouble: lets the next attempt to deliver fail like this.
+        remembers: whether it can be looked up what was said there.
+    """
+
+    adapter: ChannelAdapter
+    asked: Callable[[str], Awaitable[IncomingMessage]]
+    shown: Callable[[], list[str]]
+    trouble: Callable[[type[Exception]], None]
+    remembers: bool = True
+
+    async def answer(self, text: str = "Hello.", *, key: str = "a1") -> OutgoingMessage:
+        """An answer to something that somebody said."""
+        asked = await self.asked("How are you?")
+        return OutgoingMessage(conversation=asked.conversation, text=text, in_reply_to=asked.id, delivery_key=key)
+
+
+@asynccontextmanager
+async def on_console() -> AsyncIterator[Stage]:
+    typed: queue.Queue[str | None] = queue.Queue()
+    shown: list[str] = []
+    inbox = Inbox()
+    broken: list[Exception] = []
+
+    def write(text: str) -> None:
+        if broken:
+            raise broken.pop()
+        shown.append(text)
+
+    adapter = ConsoleAdapter(
+        name="ann", audience="dm", on_message=inbox.store, clock=FakeClock(), read_line=typed.get, write=write
+    )
+
+    async def asked(text: str) -> IncomingMessage:
+        typed.put(text)
+        return await inbox.next()
+
+    reading = asyncio.create_task(adapter.run())
+    yield Stage(
+        adapter=adapter,
+        asked=asked,
+        shown=lambda: shown,
+        trouble=lambda _: broken.append(BrokenPipeError()),
+        remembers=False,
+    )
+    typed.put(None)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+
+
+@asynccontextmanager
+async def on_discord() -> AsyncIterator[Stage]:
+    async with discord_double.DiscordDouble().running() as discord:
+        ann, chat = discord.add_user("Ann"), discord.add_dm()
+        inbox = Inbox()
+        adapter = DiscordAdapter(
+            token=TOKEN,
+            on_message=inbox.store,
+            api_url=discord.api_url,
+            gateway_url=discord.gateway_url,
+            guild_ready_timeout=0.05,
+        )
+
+        async def asked(text: str) -> IncomingMessage:
+            await discord.post(chat, ann, text)
+            return await inbox.next()
+
+        def trouble(kind: type[Exception]) -> None:
+            status = 403 if kind is DeliveryRefused else 503
+            discord.script("POST", "/messages$", discord_double.Scripted(status=status))
+            discord.script("POST", "/typing$", discord_double.Scripted(status=status))
+
+        try:
+            await adapter.start()
+            yield Stage(
+                adapter=adapter,
+                asked=asked,
+                shown=lambda: [sent["content"] for sent in discord.sent],
+                trouble=trouble,
+            )
+        finally:
+            await adapter.stop()
+
+
+@asynccontextmanager
+async def on_slack() -> AsyncIterator[Stage]:
+    async with slack_double.SlackDouble() as slack:
+        slack.add_user("U1", "Ann")
+        slack.add_channel("D1", is_im=True)
+        inbox = Inbox()
+        adapter = SlackAdapter(
+            bot_token=slack_double.BOT_TOKEN,
+            app_token=slack_double.APP_TOKEN,
+            on_message=inbox.store,
+            api_url=slack.api_url,
+            clock=FakeClock(),
+        )
+
+        async def asked(text: str) -> IncomingMessage:
+            as_slack_writes = html.escape(text, quote=False)
+            await slack.deliver(slack.message("U1", "D1", as_slack_writes, channel_type="im"))
+            return await inbox.next()
+
+        def trouble(kind: type[Exception]) -> None:
+            refused = slack_double.error("is_archived")
+            slack.script("chat.postMessage", refused if kind is DeliveryRefused else slack_double.rate_limited(600))
+
+        try:
+            await adapter.start()
+            yield Stage(
+                adapter=adapter,
+                asked=asked,
+                shown=lambda: [post["text"] for post in slack.posts()],
+                trouble=trouble,
+            )
+        finally:
+            await adapter.stop()
+
+
+@asynccontextmanager
+async def on_stand_in() -> AsyncIterator[Stage]:
+    channel = RecordingChannel()
+
+    async def asked(text: str) -> IncomingMessage:
+        return IncomingMessage(
+            id="m1",
+            conversation=dm("ann"),
+            person="console:ann",
+            author_name="Ann",
+            text=text,
+            sent_at=FakeClock().now(),
+        )
+
+    yield Stage(
+        adapter=channel,
+        asked=asked,
+        shown=lambda: channel.texts,
+        trouble=lambda kind: channel.failures.append(kind("scripted")),
+    )
+
+
+STAGES = (on_console, on_discord, on_slack, on_stand_in)
+
+
+@pytest.fixture(params=STAGES, ids=lambda stage: stage.__name__)
+async def stage(request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
+    enter: Callable[[], AbstractAsyncContextManager[Stage]] = request.param
+    async with enter() as entered:
+        yield entered
+
+
+async def test_a_message_is_handed_over_with_all_that_memory_needs(stage: Stage) -> None:
+    message = await stage.asked("I live in Oslo & like <tea>.")
+
+    assert message.text == "I live in Oslo & like <tea>."
+    assert message.id
+    assert message.author_name.lower() == "ann"
+    assert check_person(message.person).startswith(f"{stage.adapter.platform}:")
+    assert check_audience(message.conversation.audience) == "dm"
+    assert message.conversation.platform == stage.adapter.platform
+    assert message.conversation.key.startswith(f"{stage.adapter.platform}:")
+    assert message.sent_at.utcoffset() == timedelta(0)
+
+
+async def test_a_message_and_its_conversation_survive_the_inbox(stage: Stage) -> None:
+    message = await stage.asked("Zażółć gęślą jaźń 🦊")
+
+    assert incoming_from_json(incoming_to_json(message)) == message
+
+
+async def test_a_whole_answer_arrives(stage: Stage) -> None:
+    await stage.adapter.send(await stage.answer("Two lines.\nAnd the second."))
+
+    assert stage.shown() == ["Two lines.\nAnd the second."]
+
+
+async def test_a_long_answer_arrives_whole_and_in_order(stage: Stage) -> None:
+    await stage.adapter.send(await stage.answer(LONG))
+
+    assert " ".join(stage.shown()) == LONG
+
+
+async def test_an_answer_that_arrived_before_a_crash_is_not_sent_again(stage: Stage) -> None:
+    answer = await stage.answer()
+    await stage.adapter.send(answer)
+
+    assert await stage.adapter.was_delivered(answer)
+
+
+async def test_an_answer_that_never_arrived_is_not_taken_for_another(stage: Stage) -> None:
+    await stage.adapter.send(await stage.answer("Hello.", key="a1"))
+    never_sent = await stage.answer("Good evening.", key="a2")
+
+    # On a terminal nobody can look, and a doubled answer cannot be taken back.
+    assert await stage.adapter.was_delivered(never_sent) is not stage.remembers
+
+
+async def test_an_answer_that_was_not_taken_arrives_once_when_it_is_sent_again(stage: Stage) -> None:
+    answer = await stage.answer()
+    stage.trouble(DeliveryFailed)
+    with pytest.raises(DeliveryFailed):
+        await stage.adapter.send(answer)
+    assert stage.shown() == []
+
+    await stage.adapter.send(answer)
+
+    assert stage.shown() == ["Hello."]
+
+
+@pytest.mark.parametrize("stage", [on_discord, on_slack, on_stand_in], indirect=True)
+async def test_an_answer_that_will_never_be_taken_is_refused(stage: Stage) -> None:
+    answer = await stage.answer()
+    stage.trouble(DeliveryRefused)
+    with pytest.raises(DeliveryRefused):
+        await stage.adapter.send(answer)
+
+    assert stage.shown() == []
+
+
+async def test_showing_that_one_writes_never_fails_a_turn(stage: Stage) -> None:
+    answer = await stage.answer()
+    stage.trouble(DeliveryRefused)
+    async with stage.adapter.typing(answer.conversation):
+        pass
+    async with stage.adapter.typing(answer.conversation):
+        with pytest.raises((DeliveryRefused, DeliveryFailed)):
+            await stage.adapter.send(answer)
