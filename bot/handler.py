@@ -29,6 +29,7 @@ from bot.scope_queues import ScopeQueues
 from memory.errors import MemorySystemError
 from memory.messages import user_message
 from memory.person import Exchange, PersonMemory
+from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import Clock
 from memory.records import InboxItem, InboxState, NewMessage
@@ -69,7 +70,7 @@ class ChatHandler:
         self._queues.open()
 
     async def accept(self, incoming: IncomingMessage) -> bool:
-        """Clean a message's text, store it durably and queue its turn.
+        """Clean a message's text, take secrets out of it, store it durably and queue its turn.
 
         Returns:
             False if the same message was accepted before, or an admin silenced the bot in its channel.
@@ -80,7 +81,7 @@ class ChatHandler:
     async def _take_up(self, incoming: IncomingMessage) -> bool:
         if await self._system.stores.consent.is_silenced(incoming.conversation.key):
             return False
-        incoming = replace(incoming, text=clean(incoming.text), author_name=clean(incoming.author_name))
+        incoming = replace(incoming, text=redact(clean(incoming.text)), author_name=clean(incoming.author_name))
         memory = self._memory_of(incoming)
         item = await self._system.stores.inbox.accept(
             memory.place.scope,
