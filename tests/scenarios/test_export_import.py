@@ -6,7 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
 from bot.chat import Conversation
+from bot.cli import app
+from memory.errors import InvalidInput
 from memory.messages import ModelRequest, ToolCall
 from memory.parameters import MemoryParameters
 from memory.records import HUMAN
@@ -104,3 +108,33 @@ async def test_after_an_import_what_was_said_in_private_stays_private(tmp_path: 
     assert "I like the sea" in in_public
     assert "chapel" not in in_public
     assert "Ann keeps bees." not in in_public
+
+
+def test_the_command_line_imports_a_file_and_says_what_it_did(tmp_path: Path) -> None:
+    entry = {"id": "1", "at": "2026-03-02T09:00:00+00:00", "actor": "discord:1", "action": "memory view", "detail": ""}
+    scopes = {"dm": {"audit": [entry], "jobs": [{}]}}
+    exported_at = "2026-03-02T09:00:00+00:00"
+    file = tmp_path / "ann.json"
+    file.write_text(
+        json.dumps({"format": "keepsake/1", "person": "console:ann", "exported_at": exported_at, "scopes": scopes}),
+        encoding="utf-8",
+    )
+
+    def keepsake_import(*options: str) -> Any:
+        return CliRunner().invoke(app, ["memory", "import", str(file), "--data-dir", str(tmp_path), *options])
+
+    refused = keepsake_import("--person", "console:ben")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert isinstance(refused.exception, InvalidInput)  # the entry point prints it
+    first = keepsake_import("--json", "--person", "console:ann")
+    assert json.loads(first.stdout) == {
+        "person": "console:ann",
+        "added": {"dm": {"audit": 1}},
+        "already_here": 0,
+        "left_out": 1,
+    }
+    again = keepsake_import()
+    assert (again.exit_code, again.stdout.splitlines()) == (
+        0,
+        ["1 rows of console:ann were here already.", "1 rows of its inbox, jobs and notes on replies stay out."],
+    )
