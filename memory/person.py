@@ -18,6 +18,7 @@ from memory.messages import Message, Role, ToolSpec
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
 from memory.ports import TokenCounter
+from memory.processes.learner import LEARN
 from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
 from memory.records import (
     Change,
@@ -224,6 +225,10 @@ class PersonMemory:
                     hits=given,
                     at=now,
                 )
+                if parts_of(services.parameters.preset).facts:
+                    exchange_id = exchange.user.id
+                    payload = {"exchange": exchange_id}
+                    await self._stores.jobs.add(scope, tx, kind=LEARN, subject=exchange_id, payload=payload, at=now)
             if item is not None:
                 await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
         services.indexer.kick()
@@ -231,16 +236,10 @@ class PersonMemory:
     async def drop(self, exchange: Exchange) -> None:
         """Take a refused message out of the window: shown again, it would be refused again."""
         async with self._services.database.transaction() as tx:
-            await self._stores.recall.evict(
-                self.place.scope,
-                tx,
-                message_ids=[exchange.user.id],
-                reason=EvictionReason.REFUSED,
-                at=self._services.clock.now(),
-            )
+            await self._services.window.evict(exchange.session, tx, [exchange.user.id], EvictionReason.REFUSED)
 
     async def keep_small(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...]) -> None:
-        """After the reply: evict what is too much for the window; a job folds it into the window summary.
+        """After the reply: evict what is too much for the window, and let the jobs begin that follow from it.
 
         Args:
             exchange: from ``begin``.
@@ -252,8 +251,8 @@ class PersonMemory:
         fixed = await asyncio.to_thread(
             fixed_tokens, standing, parameters=services.parameters, counter=services.counter
         )
-        if await services.window.keep_small(exchange.session, fixed_tokens=fixed):
-            self._services.jobs.kick()
+        await services.window.keep_small(exchange.session, fixed_tokens=fixed)
+        services.jobs.kick()  # for what was evicted, and for what the exchange taught
 
     async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:
         """Add a line to a core memory block. Raises CoreMemoryFull, UnknownBlock, NotKept or PersonErased."""

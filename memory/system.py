@@ -25,6 +25,7 @@ from memory.privacy import Privacy
 from memory.processes.importer import Importer
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
+from memory.processes.learner import LEARN, Learner
 from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.window import FOLD, Window
@@ -184,6 +185,16 @@ async def open_memory(
     }
     window = Window(**shared)
     summarizer = Summarizer(**shared, summaries=stores.summaries)
+    learner = Learner(
+        database=database,
+        jobs=stores.jobs,
+        recall=stores.recall,
+        summaries=stores.summaries,
+        facts=stores.facts,
+        journal=stores.journal,
+        model=memory_model,
+        parameters=parameters,
+    )
     services = Services(
         database=database,
         stores=stores,
@@ -192,7 +203,7 @@ async def open_memory(
         jobs=JobRunner(
             database=database,
             jobs=stores.jobs,
-            handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session},
+            handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session, LEARN: learner.learn},
             clock=clock,
             attempts=parameters.job_attempts,
         ),
