@@ -1,4 +1,4 @@
-"""Slack <-> bot.chat, over Socket Mode or signed HTTP.
+"""Slack <-> bot.chat and the command table, over Socket Mode or signed HTTP.
 
 Invariant: an event is acknowledged only after ``on_message`` has stored its message. If storing fails it is
 not acknowledged, and Slack sends it again; what comes twice is told apart by the message's own ``ts``.
@@ -23,32 +23,19 @@ from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
+from adapters.slack_access import check_scopes, check_tokens
+from adapters.slack_answers import SlackAnswers
+from adapters.slack_commands import SlackCommands
 from adapters.slack_delivery import SlackDelivery
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_errors import TRANSPORT_ERRORS, start_failure
 from adapters.slack_intake import SlackIntake
 from adapters.slack_socket import SocketConnection
-from bot.chat import AdapterStartFailed, Conversation, DeliveryFailed, OnMessage, OutgoingMessage
+from bot.chat import Conversation, DeliveryFailed, OnMessage, OutgoingMessage
+from bot.commands import Commands
 from memory.ports import Clock, SystemClock
 
 SLACK_API = "https://slack.com/api/"
-SCOPES = frozenset(
-    {
-        "app_mentions:read",
-        "channels:history",
-        "channels:read",
-        "chat:write",
-        "groups:history",
-        "groups:read",
-        "im:history",
-        "im:read",
-        "mpim:history",
-        "mpim:read",
-        "users:read",
-    }
-)
-"""What the bot token must be allowed to do, as the app's manifest asks for."""
-
 _log = structlog.get_logger(__name__)
 
 
@@ -58,6 +45,7 @@ class SlackAdapter:
     Args:
         bot_token: ``xoxb-...``.
         on_message: stores an incoming message durably.
+        commands: what people can call; None for a bot that only chats.
         app_token: ``xapp-...``; with it events come over Socket Mode.
         signing_secret: without an app token, events come over HTTP and must carry its signature.
         api_url: another address for Slack's API, as ``https://host/api/``.
@@ -71,6 +59,7 @@ class SlackAdapter:
         *,
         bot_token: str,
         on_message: OnMessage,
+        commands: Commands | None = None,
         app_token: str | None = None,
         signing_secret: str | None = None,
         api_url: str | None = None,
@@ -78,6 +67,7 @@ class SlackAdapter:
     ) -> None:
         self._bot_token = bot_token
         self._on_message = on_message
+        self._table = commands
         self._app_token = app_token
         self._signing_secret = signing_secret
         self._api_url = api_url or SLACK_API
@@ -88,6 +78,7 @@ class SlackAdapter:
         self._clock = clock or SystemClock()
         self._app: AsyncApp | None = None
         self._intake: SlackIntake | None = None
+        self._commands: SlackCommands | None = None
         self._delivery: SlackDelivery | None = None
         self._socket: SocketConnection | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -109,13 +100,26 @@ class SlackAdapter:
             identity = await self._client.auth_test()
         except (SlackApiError, *TRANSPORT_ERRORS) as error:
             raise start_failure(error, setting="SLACK_BOT_TOKEN") from error
-        _check_scopes(identity)
+        check_scopes(identity)
         self._delivery = SlackDelivery(self._client, bot_user=identity["user_id"], bot_id=identity.get("bot_id"))
+        directory = SlackDirectory(self._client, self._clock)
+        bot_name = identity.get("user") or identity["user_id"]
+        if self._table is not None:
+            self._commands = SlackCommands(
+                self._table,
+                team=identity["team_id"],
+                bot_user=identity["user_id"],
+                bot_name=bot_name,
+                directory=directory,
+                answers=SlackAnswers(self._client, logger=self._logger),
+                clock=self._clock,
+            )
         self._intake = SlackIntake(
             bot_user=identity["user_id"],
-            bot_name=identity.get("user") or identity["user_id"],
-            directory=SlackDirectory(self._client, self._clock),
+            bot_name=bot_name,
+            directory=directory,
             on_message=self._on_message,
+            commands=self._commands,
         )
         self._app = self._bolt_app(identity, self._intake)
         if self._app_token:
@@ -132,6 +136,8 @@ class SlackAdapter:
         self._stopped.set()
         if self._intake:
             await self._intake.drain()
+        if self._commands:
+            await self._commands.stop()
         if self._watch:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
@@ -197,6 +203,8 @@ class SlackAdapter:
             if body.get("type") == "app_rate_limited":
                 _log.warning("slack_withholds_events", minute=body.get("minute_rate_limited"))
                 return BoltResponse(status=200)
+            if self._commands is not None and (begun := self._commands.receive(body)) is not None:
+                return BoltResponse(status=begun)
             await next_()
             return None
 
@@ -241,42 +249,3 @@ def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
     if not (secret and signature.isascii() and stamp.isascii() and stamp.isdigit()):
         return False
     return SignatureVerifier(secret).is_valid(body, stamp, signature)
-
-
-def check_tokens(bot_token: str, app_token: str | None, signing_secret: str | None) -> None:
-    """Tell a token in the wrong place before Slack is asked.
-
-    Raises:
-        AdapterStartFailed: a token is of the wrong kind or missing; the text says which one belongs there.
-    """
-    if bot_token.startswith("xapp-"):
-        also = " The two tokens seem to be swapped." if (app_token or "").startswith("xoxb-") else ""
-        raise AdapterStartFailed(
-            f"SLACK_BOT_TOKEN holds an app-level token (xapp-...); it needs the bot token (xoxb-...).{also}"
-        )
-    if not bot_token.startswith(("xoxb-", "xoxe.xoxb-")):
-        raise AdapterStartFailed(
-            "SLACK_BOT_TOKEN is not a bot token. Copy the Bot User OAuth Token, which begins with xoxb-, "
-            "from OAuth & Permissions at https://api.slack.com/apps."
-        )
-    if app_token and not app_token.startswith("xapp-"):
-        raise AdapterStartFailed(
-            "SLACK_APP_TOKEN is not an app-level token. Make one, which begins with xapp-, under Basic Information "
-            "at https://api.slack.com/apps, with the scope connections:write."
-        )
-    if not app_token and not signing_secret:
-        raise AdapterStartFailed(
-            "Slack needs SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP) beside SLACK_BOT_TOKEN."
-        )
-
-
-def _check_scopes(identity: AsyncSlackResponse) -> None:
-    granted = identity.headers.get("x-oauth-scopes")
-    if granted is None:
-        return
-    missing = SCOPES - {scope.strip() for scope in granted.split(",")}
-    if missing:
-        raise AdapterStartFailed(
-            f"The Slack app lacks scopes: {', '.join(sorted(missing))}. "
-            "Add them under OAuth & Permissions at https://api.slack.com/apps and reinstall the app."
-        )

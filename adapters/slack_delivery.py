@@ -159,7 +159,7 @@ class SlackDelivery:
         return sorted(missing)
 
     async def _own_posts(self, message: OutgoingMessage) -> AsyncIterator[Mapping[str, Any]]:
-        """What the bot posted in the conversation after the message it answers."""
+        """What the bot posted in the conversation after the message it answers. Files are never part of an answer."""
         address = address_of(message.conversation)
         params: dict[str, Any] = {
             "channel": address.channel,
@@ -179,7 +179,7 @@ class SlackDelivery:
             except TRANSPORT_ERRORS as error:
                 raise DeliveryFailed(f"{method}: {type(error).__name__}") from error
             for post in answer.get("messages") or ():
-                if self._is_ours(post) and post.get("ts") != message.in_reply_to:
+                if self._is_ours(post) and post.get("ts") != message.in_reply_to and not post.get("files"):
                     yield post
             cursor = (answer.get("response_metadata") or {}).get("next_cursor")
             if not cursor:

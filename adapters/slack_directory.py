@@ -1,7 +1,8 @@
 """Names and channels, looked up in Slack and remembered for a while.
 
 Invariant: a lookup never fails and never takes longer than ``PATIENCE``; what cannot be found out in that time
-is unknown, so that an event is always acknowledged within Slack's three seconds.
+is unknown, so that an event is always acknowledged within Slack's three seconds. Who is not known to be an admin
+is none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ PATIENCE = 1.0
 _NAMES_KEPT = timedelta(hours=1)
 _KINDS_KEPT = timedelta(minutes=1)
 """Short, since a public channel may be made private at any time and Slack does not tell."""
+_RIGHTS_KEPT = timedelta(minutes=1)
 _ENTRIES = 10_000
+
+_ADMIN_FLAGS = ("is_admin", "is_owner", "is_primary_owner")
+_OUTSIDER_FLAGS = ("deleted", "is_bot", "is_restricted", "is_ultra_restricted", "is_stranger")
 
 _log = structlog.get_logger(__name__)
 _Kept = TypeVar("_Kept")
@@ -57,6 +62,7 @@ class SlackDirectory:
         self._client = client
         self._names: _Recent[str] = _Recent(clock, _NAMES_KEPT)
         self._kinds: _Recent[ChannelKind] = _Recent(clock, _KINDS_KEPT)
+        self._admins: _Recent[bool] = _Recent(clock, _RIGHTS_KEPT)
 
     async def name(self, user: str) -> str | None:
         """The name others see, or None if it cannot be found out."""
@@ -79,6 +85,28 @@ class SlackDirectory:
         if kind is not ChannelKind.UNKNOWN:
             self._kinds.put(channel, kind)
         return kind
+
+    async def administers(self, user: str, team: str) -> bool:
+        """Whether the user is an admin or owner of this workspace, as Slack said within the last minute.
+
+        Guests, people of other organisations, and who cannot be looked up are not.
+        """
+        key = f"{team}:{user}"
+        known = self._admins.get(key)
+        if known is not None:
+            return known
+        answer = await self._ask("users.info", user=user)
+        found = answer.get("user")
+        if not found:
+            return False
+        is_admin = (
+            found.get("id") == user
+            and found.get("team_id") == team
+            and any(found.get(flag) is True for flag in _ADMIN_FLAGS)
+            and not any(found.get(flag) for flag in _OUTSIDER_FLAGS)
+        )
+        self._admins.put(key, is_admin)
+        return is_admin
 
     async def _ask(self, method: str, **params: str) -> Mapping[str, Any]:
         try:

@@ -117,11 +117,16 @@ def _is_spoken(event: Mapping[str, Any], bot_user: str) -> bool:
 
 def _kind(event: Mapping[str, Any], *, shared: bool) -> ChannelKind:
     named = event.get("channel_type")
-    if named == "im" or event["channel"].startswith("D"):
+    if named == "im" or kind_by_id(event["channel"]) is ChannelKind.DM:
         return ChannelKind.DM
     if shared:
         return ChannelKind.SHARED
     return ChannelKind(named) if named in ("mpim", "channel", "group") else ChannelKind.UNKNOWN
+
+
+def kind_by_id(channel: str) -> ChannelKind:
+    """Who hears a channel, as far as its id tells: only one-to-one chats have ids of their own."""
+    return ChannelKind.DM if channel.startswith("D") else ChannelKind.UNKNOWN
 
 
 def kind_of_channel(channel: Mapping[str, Any]) -> ChannelKind:
@@ -144,15 +149,26 @@ def conversation_of(post: SlackPost, kind: ChannelKind) -> Conversation:
         post: the post.
         kind: who hears its channel, looked up where the event did not say.
     """
-    private = f"channel:{post.channel}"
-    team = f"team:{post.team}"
+    thread = post.thread_ts if kind is ChannelKind.DM else post.thread_ts or post.ts
+    return conversation_in(post.channel, thread, team=post.team, kind=kind)
+
+
+def conversation_in(channel: str, thread_ts: str | None, *, team: str, kind: ChannelKind) -> Conversation:
+    """A thread, or what stands outside of threads in a channel.
+
+    Args:
+        channel: the channel's id.
+        thread_ts: the id of the message that began the thread, or None outside of threads.
+        team: the workspace.
+        kind: who hears the channel.
+    """
+    private, public = f"channel:{channel}", f"team:{team}"
     audience, community = {
         ChannelKind.DM: ("dm", None),
-        ChannelKind.PUBLIC: (team, None),
-        ChannelKind.PRIVATE: (private, team),
+        ChannelKind.PUBLIC: (public, None),
+        ChannelKind.PRIVATE: (private, public),
     }.get(kind, (private, None))
-    thread = post.thread_ts if kind is ChannelKind.DM else post.thread_ts or post.ts
-    key = f"slack:{post.team}:{post.channel}" + (f":{thread}" if thread else "")
+    key = f"slack:{team}:{channel}" + (f":{thread_ts}" if thread_ts else "")
     return Conversation(platform="slack", key=key, audience=audience, community=community)
 
 

@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 import structlog
 
+from adapters.slack_commands import SlackCommands
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_events import ChannelKind, SlackPost, conversation_of, read_post
 from adapters.slack_text import from_slack, mentioned_users
@@ -33,13 +34,23 @@ class SlackIntake:
         bot_name: its name.
         directory: looks up names and channels.
         on_message: stores a message durably.
+        commands: run for messages that are commands; those are not stored.
     """
 
-    def __init__(self, *, bot_user: str, bot_name: str, directory: SlackDirectory, on_message: OnMessage) -> None:
+    def __init__(
+        self,
+        *,
+        bot_user: str,
+        bot_name: str,
+        directory: SlackDirectory,
+        on_message: OnMessage,
+        commands: SlackCommands | None = None,
+    ) -> None:
         self._bot_user = bot_user
         self._bot_name = bot_name
         self._directory = directory
         self._on_message = on_message
+        self._commands = commands
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._open = 0
         self._idle = asyncio.Event()
@@ -56,6 +67,8 @@ class SlackIntake:
         post = read_post(body, bot_user=self._bot_user)
         if post is None:
             return HTTPStatus.OK
+        if self._commands is not None and (begun := self._commands.receive_post(post)) is not None:
+            return begun
         self._open += 1
         self._idle.clear()
         try:

@@ -50,20 +50,20 @@ _MARKS = {
 }
 
 
-def parts_for_slack(markdown: str) -> list[str]:
-    """The text as mrkdwn messages of at most ``TEXT_LIMIT`` characters each, in order, none of them blank.
+def parts_for_slack(markdown: str, limit: int = TEXT_LIMIT) -> list[str]:
+    """The text as mrkdwn parts of at most ``limit`` characters each, in order, none of them blank.
 
     The Markdown is cut first and translated after, so that no link and no escape is ever cut in two; where
     the translation grows past the limit, that piece is cut smaller.
     """
-    return list(_parts(markdown, TEXT_LIMIT))
+    return list(_parts(markdown, limit, cut_at=limit))
 
 
-def _parts(markdown: str, limit: int) -> Iterator[str]:
-    for piece in split(markdown, limit):
+def _parts(markdown: str, limit: int, *, cut_at: int) -> Iterator[str]:
+    for piece in split(markdown, cut_at):
         translated = to_mrkdwn(piece)
-        if len(translated) > TEXT_LIMIT:
-            yield from _parts(piece, len(piece) // 2)
+        if len(translated) > limit:
+            yield from _parts(piece, limit, cut_at=len(piece) // 2)
         elif translated.strip():
             yield translated
 
@@ -189,6 +189,15 @@ _CHARACTERS = {"lt": "<", "gt": ">", "amp": "&"}
 def mentioned_users(text: str) -> tuple[str, ...]:
     """The ids of the users a Slack text mentions, each once, in order."""
     return tuple(dict.fromkeys(found["user"] for found in _MENTION.finditer(text)))
+
+
+def with_persons(text: str, *, bot_user: str, team: str) -> str:
+    """A Slack text with mentioned people in our own form, ``slack:<team>:<user>``; the bot's mention stays."""
+
+    def person(found: re.Match[str]) -> str:
+        return found[0] if found["user"] == bot_user else f"slack:{team}:{found['user']}"
+
+    return _MENTION.sub(person, text)
 
 
 def from_slack(text: str, *, bot_user: str, names: Mapping[str, str]) -> str:

@@ -105,7 +105,7 @@ async def run_platforms(settings: Settings) -> None:
         print(OFFLINE_NOTICE, file=sys.stderr)
     async with open_application(settings, clock=SystemClock()) as application:
         discord = _discord(settings, application.handler.accept, application.commands)
-        slack = _slack(settings, application.handler.accept)
+        slack = _slack(settings, application.handler.accept, application.commands)
         await serve(
             application,
             [adapter for adapter in (discord, slack) if adapter is not None],
@@ -181,7 +181,7 @@ def _discord(settings: Settings, on_message: OnMessage, commands: Commands) -> D
     )
 
 
-def _slack(settings: Settings, on_message: OnMessage) -> SlackAdapter | None:
+def _slack(settings: Settings, on_message: OnMessage, commands: Commands) -> SlackAdapter | None:
     """The adapter for Slack, where its token is set."""
     if settings.slack_bot_token is None:
         return None
@@ -190,6 +190,7 @@ def _slack(settings: Settings, on_message: OnMessage) -> SlackAdapter | None:
     return SlackAdapter(
         bot_token=settings.slack_bot_token.get_secret_value(),
         on_message=on_message,
+        commands=commands,
         app_token=_revealed(settings.slack_app_token),
         signing_secret=_revealed(settings.slack_signing_secret),
         api_url=settings.slack_api_url,

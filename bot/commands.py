@@ -151,6 +151,7 @@ class Command:
         name: its sub-command.
         help: one short sentence.
         run: does it.
+        in_conversation: acts on the very conversation that it is called in, so it needs one.
     """
 
     group: Group
@@ -158,6 +159,7 @@ class Command:
     help: str
     run: Handler
     arguments: tuple[Argument, ...] = ()
+    in_conversation: bool = False
 
 
 class Commands:

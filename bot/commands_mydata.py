@@ -97,8 +97,15 @@ MYDATA_COMMANDS: tuple[Command, ...] = (
         name="incognito",
         help="Remember nothing of this conversation; once more to go back.",
         run=_incognito,
+        in_conversation=True,
     ),
-    Command(group=Group.MYDATA, name="new", help="Begin a fresh conversation; memory stays.", run=_new),
+    Command(
+        group=Group.MYDATA,
+        name="new",
+        help="Begin a fresh conversation; memory stays.",
+        run=_new,
+        in_conversation=True,
+    ),
     Command(group=Group.MYDATA, name="export", help="Get everything kept about you as a file.", run=_export),
     Command(
         group=Group.MYDATA,

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Self
+from urllib.parse import urlencode
 
 import aiohttp
 from aiohttp import web
@@ -29,6 +30,7 @@ SIGNING_SECRET = "signing-secret-of-the-double"
 
 _PATIENCE = 40.0
 _FIRST_TS = 1_772_442_000
+_RESPONSES = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +77,16 @@ class Scripted:
     after: bool = False
 
 
+@dataclass(kw_only=True)
+class UploadedFile:
+    """A file the bot uploads; ``channel`` is where it was shared, once it was."""
+
+    name: str
+    length: int
+    content: bytes = b""
+    channel: str | None = None
+
+
 def error(code: str, *, after: bool = False) -> Scripted:
     """Slack's own way to say no."""
     return Scripted(body={"ok": False, "error": code}, after=after)
@@ -113,6 +125,11 @@ def signed(body: bytes, *, secret: str = SIGNING_SECRET, at: float | None = None
     }
 
 
+def _blocks_fit(message: Mapping[str, Any]) -> bool:
+    texts = [block["text"]["text"] for block in message.get("blocks", ()) if block["type"] == "section"]
+    return len(texts) <= 50 and all(0 < len(text) <= 3_000 for text in texts) and sum(map(len, texts)) <= 13_200
+
+
 class SlackDouble:
     """The workspace. Use as ``async with SlackDouble() as slack``."""
 
@@ -122,6 +139,9 @@ class SlackDouble:
         self.channels: dict[str, dict[str, Any]] = {}
         self.messages: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.scopes: str | None = None
+        self.responses: list[dict[str, Any]] = []
+        self.ephemeral: list[dict[str, Any]] = []
+        self.files: dict[str, UploadedFile] = {}
         self.connections = 0
         self._scripts: dict[str, deque[Scripted]] = defaultdict(deque)
         self._holds: dict[str, Hold] = {}
@@ -138,6 +158,8 @@ class SlackDouble:
         app = web.Application()
         app.router.add_route("*", "/api/{method}", self._answer)
         app.router.add_get("/socket", self._socket)
+        app.router.add_post("/response/{number}", self._take_response)
+        app.router.add_post("/upload/{file}", self._take_file)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -155,10 +177,16 @@ class SlackDouble:
 
     @property
     def api_url(self) -> str:
-        return f"http://127.0.0.1:{self._port}/api/"
+        return f"{self.root_url}/api/"
 
-    def add_user(self, user: str, name: str) -> None:
-        self.users[user] = {"id": user, "team_id": TEAM, "name": name.lower(), "profile": {"display_name": name}}
+    @property
+    def root_url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def add_user(self, user: str, name: str, **flags: Any) -> None:
+        """Somebody of the workspace; flags such as ``is_admin`` or ``is_restricted`` as ``users.info`` shows them."""
+        profile = {"display_name": name}
+        self.users[user] = {"id": user, "team_id": TEAM, "name": name.lower(), "profile": profile, **flags}
 
     def add_channel(self, channel: str, **flags: bool) -> None:
         """A channel, public unless flags (``is_private``, ``is_im``, ``is_mpim``, ``is_ext_shared``) say otherwise."""
@@ -264,11 +292,70 @@ class SlackDouble:
         ):
             return response.status, await response.text()
 
+    async def deliver_form(self, url: str, fields: Mapping[str, str]) -> tuple[int, str]:
+        """Send a signed form, as Slack sends slash commands and the presses of buttons over HTTP."""
+        data = urlencode(fields).encode()
+        headers = {**signed(data), "Content-Type": "application/x-www-form-urlencoded"}
+        async with aiohttp.ClientSession() as session, session.post(url, data=data, headers=headers) as response:
+            return response.status, await response.text()
+
+    def slash(self, user: str, channel: str, text: str, **fields: str) -> dict[str, str]:
+        """What Slack sends for a slash command, ``/memory view``."""
+        command, _, rest = text.partition(" ")
+        return {
+            "token": "t",
+            "team_id": TEAM,
+            "channel_id": channel,
+            "user_id": user,
+            "user_name": user.lower(),
+            "command": command,
+            "text": rest,
+            "api_app_id": "A1",
+            "response_url": self._response_url(),
+            "trigger_id": "1.2",
+            **fields,
+        }
+
+    def press(self, user: str, channel: str, shown: Mapping[str, Any]) -> dict[str, Any]:
+        """What Slack sends when somebody presses the button of a message."""
+        [button] = [element for block in shown["blocks"] if block["type"] == "actions" for element in block["elements"]]
+        return {
+            "type": "block_actions",
+            "team": {"id": TEAM, "domain": "double"},
+            "user": {"id": user, "team_id": TEAM},
+            "channel": {"id": channel},
+            "container": {"type": "message", "channel_id": channel, "is_ephemeral": True},
+            "actions": [{"type": "button", "action_id": button["action_id"], "value": button["value"]}],
+            "response_url": self._response_url(),
+            "trigger_id": "1.3",
+        }
+
     async def connected(self, number: int = 1) -> None:
         """Wait until the bot has connected so often."""
         await self.wait_for(lambda: self.connections >= number)
 
     # --- inside
+
+    def _response_url(self) -> str:
+        return f"{self.root_url}/response/{next(self._numbers)}"
+
+    async def _take_response(self, request: web.Request) -> web.Response:
+        """An address of this kind takes five messages."""
+        answer = {**await request.json(), "url": str(request.url)}
+        if script := self._scripts["response_url"].popleft() if self._scripts["response_url"] else None:
+            return self._scripted(script, request)
+        if sum(taken["url"] == answer["url"] for taken in self.responses) >= _RESPONSES:
+            return web.Response(status=404, text="used_url")
+        if not _blocks_fit(answer):
+            return web.Response(status=400, text="invalid_blocks")
+        self.responses.append(answer)
+        await self._notify()
+        return web.Response(text="ok")
+
+    async def _take_file(self, request: web.Request) -> web.Response:
+        file = self.files[request.match_info["file"]]
+        file.content = await request.read()
+        return web.Response(status=200 if len(file.content) == file.length else 400)
 
     def _next_ts(self) -> str:
         return f"{_FIRST_TS + next(self._numbers)}.000100"
@@ -315,10 +402,13 @@ class SlackDouble:
             "auth.test": self._auth_test,
             "apps.connections.open": self._open_connection,
             "chat.postMessage": self._post_message,
+            "chat.postEphemeral": self._post_ephemeral,
             "conversations.info": self._channel_info,
             "conversations.history": self._history,
             "conversations.replies": self._replies,
             "conversations.open": self._open_dm,
+            "files.completeUploadExternal": self._share_file,
+            "files.getUploadURLExternal": self._announce_file,
             "users.info": self._user_info,
         }
         if method not in actions:
@@ -355,10 +445,32 @@ class SlackDouble:
             "channel": channel,
             "text": params["text"],
             "ts": self._next_ts(),
-            **{name: params[name] for name in ("thread_ts", "metadata") if params.get(name)},
+            **{name: params[name] for name in ("thread_ts", "metadata", "blocks") if params.get(name)},
         }
         self.messages[channel].append(post)
         return {"channel": channel, "ts": post["ts"], "message": post}
+
+    def _post_ephemeral(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        if params["channel"] not in self.channels:
+            return {"ok": False, "error": "channel_not_found"}
+        if params["user"] not in self.users:
+            return {"ok": False, "error": "user_not_in_channel"}
+        self.ephemeral.append(dict(params))
+        return {"message_ts": self._next_ts()}
+
+    def _announce_file(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        file = f"F{next(self._numbers)}"
+        self.files[file] = UploadedFile(name=params["filename"], length=int(params["length"]))
+        return {"upload_url": f"{self.root_url}/upload/{file}", "file_id": file}
+
+    def _share_file(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        shared = json.loads(params["files"]) if isinstance(params["files"], str) else params["files"]
+        channel = params["channel_id"]
+        for each in shared:
+            self.files[each["id"]].channel = channel
+            post = {"user": BOT_USER, "bot_id": BOT_ID, "channel": channel, "ts": self._next_ts(), "text": ""}
+            self.messages[channel].append({**post, "files": [each]})
+        return {"files": shared}
 
     def _channel_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
         channel = self.channels.get(params["channel"])

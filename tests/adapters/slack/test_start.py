@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from adapters.slack_adapter import SCOPES
+from adapters.slack_access import COMMAND_SCOPES, SCOPES
 from adapters.slack_events import EVENTS
 from bot.chat import AdapterStartFailed
+from bot.commands import Group
 from tests.adapters.slack.running import Inbox, build, started
 from tests.doubles import slack as double
 from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SlackDouble
@@ -59,6 +60,13 @@ async def test_missing_scopes_are_named_at_the_start(slack: SlackDouble, inbox: 
 
 def test_the_manifest_asks_for_what_the_adapter_uses() -> None:
     manifest = json.loads(MANIFEST.read_text())
-    assert set(manifest["oauth_config"]["scopes"]["bot"]) == SCOPES
+    assert set(manifest["oauth_config"]["scopes"]["bot"]) == SCOPES | COMMAND_SCOPES
     assert set(manifest["settings"]["event_subscriptions"]["bot_events"]) == set(EVENTS)
     assert manifest["features"]["app_home"]["messages_tab_read_only_enabled"] is False
+    assert manifest["settings"]["interactivity"]["is_enabled"] is True
+
+
+def test_the_manifest_offers_the_groups_of_the_command_table_and_lets_slack_name_people_by_id() -> None:
+    offered = json.loads(MANIFEST.read_text())["features"]["slash_commands"]
+    assert {command["command"] for command in offered} == {f"/{group}" for group in Group}
+    assert all(command["should_escape"] for command in offered)
