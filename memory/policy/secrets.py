@@ -71,7 +71,7 @@ _LABELLED_KEY = re.compile(
 # Groups of four as they stand on the card, or no groups. Of long plain digits only the lengths that cards have, and
 # not inside a word, a link or a longer number: ids of messages and orders look alike.
 _CARD = re.compile(
-    r"""(?<![\w+/#=.,-])(?<!<[@\#]|[@#][!&])(?:
+    r"""(?=\d)(?<![\w+/#=.,-])(?<!<[@\#]|[@#][!&])(?:
       \d{4}(?P<gap>[ \u00a0\u2009\u202f.-])\d{4}(?P=gap)\d{4}(?P=gap)\d{4}(?:(?P=gap)\d{3})?
     | 3[47]\d\d(?P<amex>[ \u00a0\u2009\u202f.-])\d{6}(?P=amex)\d{5}
     | 3[068]\d\d(?P<diners>[ \u00a0\u2009\u202f.-])\d{6}(?P=diners)\d{4}
