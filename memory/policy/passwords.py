@@ -25,7 +25,11 @@ _LABEL = re.compile(rf"(?<!\w)(?:{_WESTERN})(?!\w)|{_EASTERN}", re.IGNORECASE)
 _VERB = "(?:is|was|ist|lautet|est|es|è|é|är|er|on|jest|je|is:|είναι|היא|هي|है|là|adalah)"
 _SIGN = "(?::|：|=|->|→)"
 # Between the word and its value: what it is for ("... for the router is ..."), and a sign or a verb.
-_ABOUT = rf"(?:[ ](?!{_VERB}[ ])[\w'-]{{1,20}}){{0,5}}?"
+_FOR = (
+    "(?:for|to|of|on|at|in|from|i|you|we|für|zum|zur|vom|von|beim|pour|de|du|des|para|del|do|da|per|di|voor|van|till"
+    "|til|для|от|к)"
+)
+_ABOUT = rf"(?:[ ]?\([^()\n]{{1,30}}\)|[ ]{_FOR}(?:[ ](?!{_VERB}[ ])[\w'-]{{1,20}}){{1,4}}?)?"
 _LINK = re.compile(
     rf"""["'`*]{{0,2}}(?:
       (?P<sign>{_ABOUT}\s{{0,3}}{_SIGN}[*]{{0,2}}\s{{0,3}})
