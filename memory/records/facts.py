@@ -101,7 +101,7 @@ class FactOperation:
 
     Attributes:
         op: what to do.
-        fact_id: the fact that UPDATE and DELETE are about; None otherwise.
+        fact_id: the fact that UPDATE and DELETE are about, or that NOOP found to say it already; None otherwise.
         text: the new text of ADD and UPDATE; None otherwise.
         candidate: the candidate that it answers.
     """
