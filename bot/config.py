@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
+from zoneinfo import available_timezones
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
@@ -47,6 +48,9 @@ class Settings(BaseSettings):
     # who the bot is, and the models it thinks with
     agent_name: str = _setting(
         _DEFAULTS.agent_name, "The name the bot answers to.", "Keepsake", min_length=1, max_length=64
+    )
+    time_zone: str = _setting(
+        _DEFAULTS.time_zone, "The time zone in which days begin and the bot tells the time.", "Europe/Oslo"
     )
     anthropic_api_key: SecretStr | None = _setting(
         None, "Key for Claude. Without one the bot answers by rule.", "sk-ant-..."
@@ -179,6 +183,13 @@ class Settings(BaseSettings):
                 raise ValueError(str(error)) from error
         return value
 
+    @field_validator("time_zone")
+    @classmethod
+    def _is_a_time_zone(cls, name: str) -> str:
+        if name not in available_timezones():
+            raise ValueError("this is no time zone")
+        return name
+
     @model_validator(mode="after")
     def _check_together(self) -> Settings:
         problems = [problem for is_wrong, problem in self._conflicts() if is_wrong]
@@ -238,6 +249,7 @@ class Settings(BaseSettings):
         """The numbers of the memory system."""
         return MemoryParameters(
             agent_name=self.agent_name,
+            time_zone=self.time_zone,
             preset=self.memory_preset,
             similar_facts=self.similar_facts,
             retrieved_facts=self.retrieved_facts,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -116,9 +116,8 @@ async def _conversation_search(memory: PersonMemory, exchange: Exchange, argumen
 
 
 async def _conversation_search_date(memory: PersonMemory, exchange: Exchange, arguments: DateArguments) -> str:
-    start = datetime.combine(arguments.start_date, time.min, tzinfo=UTC)
-    end = datetime.combine(arguments.end_date, time.max, tzinfo=UTC)
-    return format_messages(await memory.messages_between(start, end, limit=_MESSAGES))
+    said = await memory.messages_between(arguments.start_date, arguments.end_date, limit=_MESSAGES)
+    return format_messages(said)
 
 
 MEMORY_TOOLS: tuple[Tool, ...] = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
+from zoneinfo import ZoneInfo
 
 
 class Sharing(StrEnum):
@@ -32,6 +33,7 @@ class MemoryParameters:
 
     Attributes:
         agent_name: the name the bot answers to.
+        time_zone: an IANA name, for example ``Europe/Oslo``: the zone in which days begin and "now" is told.
         preset: which parts of memory are at work; see ``policy.presets``.
         sharing: ``audience`` keeps what was said in private out of wider audiences; ``person`` does not.
         context_window_tokens: the budget of one request, in tokens, the answer's own room included.
@@ -58,6 +60,7 @@ class MemoryParameters:
     """
 
     agent_name: str = "Keepsake"
+    time_zone: str = "UTC"
     preset: Preset = Preset.FULL
     sharing: Sharing = Sharing.AUDIENCE
     context_window_tokens: int = 32_000
@@ -81,3 +84,8 @@ class MemoryParameters:
     retrieved_hits: int = 5
     tool_result_max_tokens: int = 2_000
     answer_within: timedelta = timedelta(minutes=15)
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone."""
+        return ZoneInfo(self.time_zone)

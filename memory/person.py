@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime, time
 
 from memory.database import Transaction
 from memory.errors import NotKept, PersonErased
@@ -160,7 +160,7 @@ class PersonMemory:
             history=(),
             turn=(),
             hits=(),
-            now=now,
+            now=now.astimezone(self._services.parameters.zone),
             tools=tools,
         )
 
@@ -300,8 +300,11 @@ class PersonMemory:
             self.place.reach, query, limit=limit, evicted_only=evicted_only, vector=vector, floor=False
         )
 
-    async def messages_between(self, start: datetime, end: datetime, *, limit: int) -> list[StoredMessage]:
-        """Past messages by time, both ends inclusive, oldest first."""
+    async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:
+        """Past messages of these days and those between them, oldest first."""
+        zone = self._services.parameters.zone
+        start = datetime.combine(first, time.min, tzinfo=zone)
+        end = datetime.combine(last, time.max, tzinfo=zone)
         return await self._stores.recall.between(self.place.reach, start, end, limit=limit)
 
     def _change(self, exchange: Exchange, reason: str) -> Change:

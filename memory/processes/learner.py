@@ -142,7 +142,8 @@ class Learner:
         return _Lesson(user=user, reply=reply, context=tuple(before[-_CONTEXT_MESSAGES:]))
 
     async def _extracted(self, lesson: _Lesson) -> Sequence[Candidate]:
-        now = lesson.user.sent_at
+        zone = self._parameters.zone
+        now = lesson.user.sent_at.astimezone(zone)
         summary = await self._summaries.latest(lesson.scope)
         request = extraction_request(
             now=now,
@@ -152,7 +153,7 @@ class Learner:
             assistant_text=lesson.reply,
         )
         for _ in range(2):
-            candidates = candidates_from(await self._ask(request), now=now)
+            candidates = candidates_from(await self._ask(request), now=now, zone=zone)
             if candidates is not None:
                 return candidates
         _log.warning("extraction_unreadable", exchange=lesson.user.id, model=self._model.name)
@@ -202,7 +203,7 @@ class Learner:
     ) -> Sequence[FactOperation] | None:
         ids = list(known)
         request = reconciliation_request(
-            now=lesson.user.sent_at,
+            now=lesson.user.sent_at.astimezone(self._parameters.zone),
             candidates=list(zip(candidates, similar, strict=True)),
             numbers={fact_id: number for number, fact_id in enumerate(ids, start=1)},
         )

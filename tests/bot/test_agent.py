@@ -7,6 +7,7 @@ import pytest
 from bot import replies
 from memory.errors import ContextOverflow, ModelRateLimited
 from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, ToolCall, ToolResult
+from memory.parameters import MemoryParameters
 from tests.fakes import ScriptedModel
 from tests.world import running
 
@@ -146,3 +147,21 @@ async def test_a_prompt_that_stays_too_long_ends_in_a_plain_sentence(tmp_path: P
 async def test_a_rate_limit_tells_when_to_ask_again(tmp_path: Path) -> None:
     async with running(tmp_path, model=ScriptedModel(ModelRateLimited("429", retry_after=600))) as world:
         assert "about 10 min" in await world.say("Hello")
+
+
+async def test_the_model_is_told_the_time_in_the_zone_of_the_installation(tmp_path: Path) -> None:
+    parameters = MemoryParameters(time_zone="Asia/Tokyo")
+    async with running(tmp_path, parameters=parameters) as world:
+        await world.say("What time is it?")
+        assert "2026-03-02 18:00" in world.model.requests[0].messages[-1].text
+
+
+async def test_days_begin_at_midnight_of_that_zone(tmp_path: Path) -> None:
+    search = call("conversation_search_date", start_date="2026-03-03", end_date="2026-03-03")
+    model = ScriptedModel("ok", search, "There.")
+    async with running(tmp_path, model=model, parameters=MemoryParameters(time_zone="Asia/Tokyo")) as world:
+        world.clock.advance(hours=6)  # midnight in Tokyo
+        await world.say("A new day begins")
+        await world.say("What did I say on the third?")
+        [result] = results_of(model.requests[-1])
+        assert "A new day begins" in result.content
