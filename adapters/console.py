@@ -25,6 +25,8 @@ from bot.commands import Attachment, Caller, Commands, Invocation
 from memory.errors import InvalidInput
 from memory.ports import Clock
 
+_SILENCED = "The bot is silenced here; /memory unsilence ends that."
+
 ReadLine = Callable[[], str | None]
 
 
@@ -147,7 +149,9 @@ class ConsoleAdapter:
         )
         self._asked = incoming.id
         self._replied.clear()
-        await self._on_message(incoming)
+        if not await self._on_message(incoming):
+            self._tell(_SILENCED)
+            return
         await self._replied.wait()
         if self._unread is not None:
             raise self._unread

@@ -55,7 +55,9 @@ def summary(
     elif version is not None:
         _print(f"{views.version_line(found[0])}\n{found[0].text}")
     else:
-        _print(views.versions(found) or "There is no summary yet.")
+        _print("\n".join(f"- {views.version_line(one)}" for one in found) or "There is no summary yet.")
+        if len(found) > 1:
+            _print(f"\nWhat version {found[0].version} changed:\n{_difference(found[1].text, found[0].text)}")
 
 
 @version_commands.command("rollback")
@@ -83,7 +85,7 @@ def rollback(  # noqa: PLR0917  # Typer makes options of them
 
     if not yes:
         before, after = with_memory(data_dir, preview)
-        _confirm("\n".join(diff_lines(before, after)), "Roll back?")
+        _confirm(_difference(before, after), "Roll back?")
     made = with_memory(data_dir, change)
     what = block or "summary"
     if as_json:
@@ -113,7 +115,8 @@ def undo(  # noqa: PLR0917  # Typer makes options of them
     if not yes:
         planned = with_memory(data_dir, preview)
         if planned.texts:
-            _confirm("\n".join([views.differences(planned.texts), *planned.notes]), "Take it back?")
+            shown = [f"{name}:\n{_difference(before, after)}" for name, (before, after) in planned.texts.items()]
+            _confirm("\n".join([*shown, *planned.notes]), "Take it back?")
     undone = with_memory(data_dir, change)
     if as_json:
         print_json({"person": person, "changed": list(undone.texts), "notes": list(undone.notes)})
@@ -182,6 +185,10 @@ def _as_row(version: SummaryVersion) -> dict[str, Any]:
         "session": None if change.session_id is None else str(change.session_id),
         "job": change.job,
     }
+
+
+def _difference(before: str, after: str) -> str:
+    return "\n".join(diff_lines(before, after))
 
 
 def _confirm(shown: str, question: str) -> None:

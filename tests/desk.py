@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bot.chat import Conversation
 from bot.command_table import COMMAND_TABLE
 from bot.command_text import parse
 from bot.commands import Caller, CommandReply, Commands, Group, Invocation, Services, Suggestion
+from memory.messages import ModelRequest
 from memory.system import MemorySystem
-from tests.fakes import FakeClock
+from tests.fakes import FakeClock, Script, ScriptedModel
 from tests.world import World, dm
 
 
@@ -25,6 +27,19 @@ def admin(name: str, *communities: str) -> Caller:
 
 
 OPERATOR = Caller(person="console:op", name="op", is_operator=True)
+
+
+def summing_up(*summaries: Script, then: str = "A digest.") -> ScriptedModel:
+    """A memory model that writes these summaries, in order, and learns nothing else."""
+    left = list(summaries)
+
+    def answer(request: ModelRequest) -> Any:
+        if request.system[0].name != "summarize_session":
+            return '{"facts": [], "events": []}'
+        script = left.pop(0) if left else then
+        return script(request) if callable(script) else script
+
+    return ScriptedModel(default=answer)
 
 
 @dataclass(slots=True, kw_only=True)

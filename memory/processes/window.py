@@ -84,7 +84,7 @@ class Window:
         if not leaving:
             return False
         async with self._database.transaction() as tx:
-            evicted = await self._evict(session, tx, leaving, reason)
+            evicted = await self.evict(session, tx, leaving, reason)
             if session.kept and evicted:
                 await self._add_job(session, tx, FOLD, subject=max(leaving))
         return bool(evicted)
@@ -134,7 +134,7 @@ class Window:
 
     async def _empty(self, session: Session, tx: Transaction) -> int:
         window = await self._recall.window(session.scope, session.conversation)
-        return await self._evict(session, tx, [message.id for message in window], EvictionReason.SESSION_END)
+        return await self.evict(session, tx, [message.id for message in window], EvictionReason.SESSION_END)
 
     async def fold(self, job: Job) -> None:
         """Fold what left the window of a session into its window summary.
@@ -170,9 +170,8 @@ class Window:
             session.scope, tx, kind=kind, subject=subject, payload={"session": session.id}, at=self._clock.now()
         )
 
-    async def _evict(
-        self, session: Session, tx: Transaction, message_ids: Sequence[int], reason: EvictionReason
-    ) -> int:
+    async def evict(self, session: Session, tx: Transaction, message_ids: Sequence[int], reason: EvictionReason) -> int:
+        """Take messages out of the window; off the record, they are gone. Returns how many."""
         if not session.kept:
             return await self._recall.remove(session.scope, tx, message_ids=message_ids)
         return await self._recall.evict(session.scope, tx, message_ids=message_ids, reason=reason, at=self._clock.now())

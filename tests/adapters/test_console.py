@@ -7,12 +7,16 @@ import io
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from adapters.console import ConsoleAdapter, ReplayClock, parse_stamped, pipe_reader
-from bot.chat import DeliveryFailed, IncomingMessage, OutgoingMessage
+from bot.chat import Conversation, DeliveryFailed, IncomingMessage, OutgoingMessage
+from memory.records import Scope
+from tests.desk import Desk, summing_up
 from tests.fakes import START, FakeClock
+from tests.world import World, running
 
 Write = Callable[[str], None]
 
@@ -121,3 +125,70 @@ async def test_a_terminal_shows_no_typing_and_is_never_written_to_twice() -> Non
     [message] = chat.accepted
     async with chat.adapter.typing(message.conversation):
         assert await chat.adapter.was_delivered(answer_to(message, "HELLO"))
+
+
+async def test_a_line_with_a_slash_is_a_command_and_no_message(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        lines = [
+            "I like tea",
+            "/mydata export",
+            "/mydata export",
+            "/memory summary console:ann",
+            "/hello",
+            "/memory silence",
+            "Are you there?",
+            "/memory unsilence",
+            "Are you there now?",
+        ]
+        written: list[str] = []
+        told: list[str] = []
+        console = ConsoleAdapter(
+            name="ann",
+            audience="guild:7",
+            on_message=world.handler.accept,
+            clock=world.clock,
+            read_line=lambda: lines.pop(0) if lines else None,
+            write=written.append,
+            commands=Desk.of(world).commands,
+            tell=told.append,
+            downloads=tmp_path,
+        )
+        world.handler.attach({console.key: console})
+        await console.run()
+        assert written[0] == "ok"
+        assert "Written to" in written[1]
+        assert "cannot be written: File exists." in written[2]
+        assert written[3] == "There is no summary yet."
+        assert "There is no command /hello." in written[4]
+        assert [written[5][:11], *written[6:]] == ["I am silent", "I answer in this channel again.", "ok"]
+        assert "console:ann" in (tmp_path / "keepsake-console-ann.json").read_text(encoding="utf-8")
+        said = [message.text for message in await world.system.stores.recall.window(*window_of(world))]
+        assert said == ["I like tea", "ok", "Are you there now?", "ok"]
+        assert "/mydata show" in told[0]
+        assert "silenced" in told[1]
+
+
+async def test_what_a_command_asks_to_confirm_is_confirmed_by_writing_it_again(tmp_path: Path) -> None:
+    async with running(tmp_path, memory_model=summing_up("Ann likes tea.")) as world:
+        await world.say("I like tea")
+        await Desk.of(world).call("/mydata new")
+        await world.system.settle()
+        lines = ["/memory rollback console:ann 1", "/memory rollback console:ann 1 confirmed:yes"]
+        written: list[str] = []
+        console = ConsoleAdapter(
+            name="ann",
+            audience="dm",
+            on_message=world.handler.accept,
+            clock=world.clock,
+            read_line=lambda: lines.pop(0) if lines else None,
+            write=written.append,
+            commands=Desk.of(world).commands,
+        )
+        await console.run()
+        assert "confirmed:yes behind it" in written[0]
+        assert written[1].startswith("Done: version 2 of the summary")
+
+
+def window_of(world: World) -> tuple[Scope, str]:
+    where = Conversation(platform="console", key="console:ann:guild:7", audience="guild:7")
+    return world.memory(where=where).place.scope, where.key

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import structlog
 
-from bot.cli import main
-from bot.config import Settings
+from tests.bot.conftest import Command, Ended
 
 SAID = (
     b"2023-05-08T13:56:00Z My name is Ann\n"
@@ -27,18 +23,6 @@ SAID = (
     b"2023-06-01T10:01:00Z What is my name?\n"
 )
 IN_PUBLIC = b"I collect stamps from Peru\nWhat is my name?\n"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
-    """How a run of the command ended."""
-
-    code: object
-    out: str
-    err: str
-
-
-Command = Callable[..., Ended]
 
 
 def environment() -> dict[str, str]:
@@ -76,28 +60,6 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
         private=in_a_process(folder, "chat", "--as", "ann", "--at", said=SAID),
         public=in_a_process(folder, "chat", "--as", "ann", "--audience", "guild:7", said=IN_PUBLIC),
     )
-
-
-@pytest.fixture
-def keepsake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
-    """Run the command in this process, with no setting but those given by name."""
-    for name in Settings.model_fields:
-        monkeypatch.delenv(name.upper(), raising=False)
-    monkeypatch.chdir(tmp_path)
-    handlers = logging.getLogger().handlers[:]
-
-    def run(*arguments: str, **variables: str) -> Ended:
-        for name, value in variables.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "argv", ["keepsake", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        shown = capsys.readouterr()
-        return Ended(code=ended.value.code or 0, out=shown.out, err=shown.err)
-
-    yield run
-    structlog.reset_defaults()
-    logging.getLogger().handlers[:] = handlers
 
 
 def test_in_a_pipe_each_line_gets_one_reply_and_nothing_else_is_on_standard_output(kept: Kept) -> None:

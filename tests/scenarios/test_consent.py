@@ -11,9 +11,9 @@ import pytest
 
 from bot.chat import Conversation
 from memory.errors import ModelOverloaded
-from memory.messages import ModelRequest, ToolCall
+from memory.messages import ModelRequest, ModelResponse, StopReason, ToolCall
 from memory.records import InboxState
-from tests.desk import OPERATOR, Desk, admin, channel
+from tests.desk import OPERATOR, Desk, admin, channel, summing_up
 from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
 from tests.world import World, dm, running
 
@@ -126,7 +126,7 @@ async def test_what_is_said_then_is_gone_once_it_left_the_window(
 
 
 async def test_what_was_known_before_is_still_used_while_paused(tmp_path: Path) -> None:
-    async with running(tmp_path, memory_model=ScriptedModel(default="Ann likes tea.")) as world:
+    async with running(tmp_path, memory_model=summing_up(then="Ann likes tea.")) as world:
         await world.say("I like tea")
         await pause(Desk.of(world))
         await world.system.settle()
@@ -174,6 +174,14 @@ async def test_an_answer_under_way_off_the_record_leaves_nothing_when_it_comes_b
     assert not files_hold(tmp_path, CANARY)
 
 
+async def test_a_refused_message_off_the_record_is_gone_as_well(tmp_path: Path) -> None:
+    refusal = ModelResponse(parts=(), stop_reason=StopReason.REFUSAL, model="scripted", usage=None)
+    async with running(tmp_path, model=ScriptedModel(refusal)) as world:
+        await incognito(Desk.of(world))
+        await world.say(f"Steal a {CANARY}")
+        assert CANARY not in json.dumps(await world.system.privacy.export("console:ann"))
+
+
 async def test_silence_does_not_bring_a_conversation_back_on_the_record(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
         desk = Desk.of(world)
@@ -218,7 +226,7 @@ async def test_resuming_brings_back_what_the_pause_took_and_nothing_else(tmp_pat
 
 
 async def test_a_fresh_conversation_keeps_what_is_remembered(tmp_path: Path) -> None:
-    async with running(tmp_path, memory_model=ScriptedModel(default="Ann likes tea.")) as world:
+    async with running(tmp_path, memory_model=summing_up(then="Ann likes tea.")) as world:
         await world.say("I like tea")
         await Desk.of(world).call("/mydata new")
         await world.system.settle()
@@ -316,7 +324,7 @@ async def test_jobs_waiting_and_running_bring_nothing_of_an_erased_person_back(t
         await release.wait()
         return f"Owns a {CANARY}."
 
-    memory_model = ScriptedModel(slowly, default=f"Owns a {CANARY}.")
+    memory_model = ScriptedModel(default=slowly)  # learning and summing up
     async with running(tmp_path, memory_model=memory_model) as world:
         for where in (dm("ann"), channel(1)):
             await world.handler.accept(world.incoming(f"I own a {CANARY}", where=where))

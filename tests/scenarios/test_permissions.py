@@ -11,8 +11,7 @@ import pytest
 from bot.chat import Conversation
 from bot.commands import Caller
 from memory.records import Change, Scope
-from tests.desk import OPERATOR, Desk, admin, channel
-from tests.fakes import ScriptedModel
+from tests.desk import OPERATOR, Desk, admin, channel, summing_up
 from tests.world import World, dm, running
 
 ROOT = admin("root", "guild:1")
@@ -33,7 +32,7 @@ ADMIN_COMMANDS = (
 @asynccontextmanager
 async def two_summaries(folder: Path, where: Conversation) -> AsyncIterator[World]:
     """Ann has talked twice in a place."""
-    memory_model = ScriptedModel("Ann likes tea.", "Ann likes coffee.")
+    memory_model = summing_up("Ann likes tea.", "Ann likes coffee.")
     async with running(folder, memory_model=memory_model) as world:
         for text in ("I like tea", "I like coffee"):
             await world.say(text, where=where)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from memory.messages import ToolCall
 from memory.records import Change, Scope
-from tests.desk import OPERATOR, Desk
+from tests.desk import OPERATOR, Desk, summing_up
 from tests.fakes import ScriptedModel
 from tests.world import World, running
 
@@ -41,7 +41,7 @@ async def summary(world: World) -> tuple[int, str]:
 
 def two_sessions() -> tuple[ScriptedModel, ScriptedModel]:
     model = ScriptedModel(saving("Likes tea."), "Noted.", saving("Has a cat."), "Noted.")
-    return model, ScriptedModel("Ann likes tea.", "Ann likes tea and has a cat.")
+    return model, summing_up("Ann likes tea.", "Ann likes tea and has a cat.")
 
 
 async def test_everything_that_the_latest_session_changed_is_taken_back(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ async def test_an_earlier_sessions_lines_go_and_later_ones_stay_and_the_summary_
 
 
 async def test_a_jobs_summary_is_taken_back_to_nothing_where_it_was_the_first(tmp_path: Path) -> None:
-    async with running(tmp_path, memory_model=ScriptedModel("Ann likes tea.")) as world:
+    async with running(tmp_path, memory_model=summing_up("Ann likes tea.")) as world:
         session = await sit(world, "I like tea")
         desk = Desk.of(world)
         await desk.call(f"/memory undo console:ann close_session:{session} confirmed:yes", by=OPERATOR)
@@ -138,7 +138,7 @@ async def test_what_never_changed_anything_is_said_to_be_unknown(tmp_path: Path)
 
 
 async def test_a_rollback_to_no_version_changes_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path, memory_model=ScriptedModel("Ann likes tea.")) as world:
+    async with running(tmp_path, memory_model=summing_up("Ann likes tea.")) as world:
         await sit(world, "I like tea")
         desk = Desk.of(world)
         for command in ("console:ann 7", "console:ann x", "console:ann 7 human", "console:ann 1 nose"):
@@ -157,7 +157,7 @@ async def test_core_memory_goes_back_to_before_its_first_line(tmp_path: Path) ->
 
 
 async def test_an_ended_conversation_is_summed_up(tmp_path: Path) -> None:
-    async with running(tmp_path, memory_model=ScriptedModel("Ann likes tea.")) as world:
+    async with running(tmp_path, memory_model=summing_up("Ann likes tea.")) as world:
         desk = Desk.of(world)
         await world.say("I like tea")
         other = await desk.call("/memory end-session console:ann 17", by=OPERATOR)

@@ -1,0 +1,63 @@
+"""The documentation states what is there: every setting, command and tool."""
+
+from pathlib import Path
+
+import pytest
+import typer
+
+from bot.cli import app
+from bot.command_table import COMMAND_TABLE
+from bot.command_text import usage
+from bot.config import Settings
+from bot.tools import MEMORY_TOOLS
+
+ROOT = Path(__file__).parent.parent
+SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs/commands.md").read_text(encoding="utf-8")
+MEMORY = (ROOT / "docs/memory.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(Settings.model_fields))
+def test_every_setting_is_documented_with_its_default(name: str) -> None:
+    [row] = [line for line in SETTINGS.splitlines() if line.startswith(f"| `{name.upper()}` |")]
+    field = Settings.model_fields[name]
+    assert str(field.description) in row
+    default = getattr(field.default, "value", field.default)
+    assert default is None or f"| `{default}` |" in row
+
+
+def test_no_setting_is_documented_that_does_not_exist() -> None:
+    documented = {line.split("`")[1].lower() for line in SETTINGS.splitlines() if line.startswith("| `")}
+    assert documented == set(Settings.model_fields)
+
+
+def test_every_setting_in_the_example_file_exists() -> None:
+    lines = (ROOT / ".env.example").read_text(encoding="utf-8").splitlines()
+    names = {line.removeprefix("# ").partition("=")[0] for line in lines if "=" in line}
+    assert names
+    assert names <= {name.upper() for name in Settings.model_fields}
+
+
+def commands() -> list[str]:
+    def walk(group: typer.main.TyperGroup, path: str) -> list[str]:
+        found = []
+        for name, command in group.commands.items():
+            found += walk(command, f"{path} {name}") if hasattr(command, "commands") else [f"{path} {name}"]
+        return found
+
+    return walk(typer.main.get_group(app), "keepsake")
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_is_documented(command: str) -> None:
+    assert f"`{command}" in COMMANDS
+
+
+@pytest.mark.parametrize("command", [usage(command) for command in COMMAND_TABLE])
+def test_every_command_of_the_table_is_documented_with_its_arguments(command: str) -> None:
+    assert f"| `/{command}` |" in COMMANDS
+
+
+@pytest.mark.parametrize("tool", [tool.name for tool in MEMORY_TOOLS])
+def test_every_tool_is_documented(tool: str) -> None:
+    assert f"| `{tool}` |" in MEMORY
