@@ -23,16 +23,17 @@ def pieces(text: str, *, heading: str) -> list[str]:
         text: the text to be searched.
         heading: who said it and when, as every indexed text begins with.
     """
-    return [f"{heading}: {piece}" for piece in _cut(text)]
+    return [f"{heading}: {piece}" for piece in cut(text)]
 
 
-def _cut(text: str) -> list[str]:
-    cut = []
+def cut(text: str) -> list[str]:
+    """The text in pieces without a heading; a short text is one piece."""
+    done = []
     while len(text) > PIECE_CHARACTERS:
         end = _last_break(text)
-        cut.append(text[:end].rstrip())
+        done.append(text[:end].rstrip())
         text = text[end:].lstrip()
-    return [*cut, text]
+    return [*done, text]
 
 
 def _last_break(text: str) -> int:

@@ -6,11 +6,12 @@ both stay.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
 from memory.policy.fact_text import normalised, text_hash
+from memory.policy.slots import Slot, slot
 from memory.records import Candidate, Fact, FactState
 
 _ARTICLE_WORDS = "a an the der die das den dem ein eine einen einem le la les un une el los las una il lo"
@@ -66,6 +67,29 @@ def detailed(fact: Fact, candidate: Candidate, text: str) -> Fact:
     if not (candidate.subject and candidate.predicate and candidate.object):
         return changed
     return replace(changed, subject=candidate.subject, predicate=candidate.predicate, object=candidate.object)
+
+
+def outdated(facts: Iterable[Fact]) -> set[int]:
+    """The ids of facts that a newer one, told in another audience, contradicts.
+
+    Within an audience learning sees to it; but who told a server of Oslo and a friend in private of Rome, later, is
+    not to be shown both in private.
+
+    Args:
+        facts: current facts of one person.
+    """
+    newest: dict[tuple[str, str], tuple[Fact, Slot]] = {}
+    filled = [(fact, place) for fact in facts if (place := slot(fact)) is not None]
+    for fact, place in filled:
+        known, _ = newest.setdefault((place.subject, place.predicate), (fact, place))
+        if fact.updated_at > known.updated_at:
+            newest[place.subject, place.predicate] = (fact, place)
+    old = set()
+    for fact, place in filled:
+        last, its_place = newest[place.subject, place.predicate]
+        if fact.scope != last.scope and place.value != its_place.value:
+            old.add(fact.id)
+    return old
 
 
 def taken_back(present: Fact, before: Fact | None, after: Fact) -> Fact:

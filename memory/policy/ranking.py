@@ -77,23 +77,28 @@ def _ranked(entry: EntryScore, best_text: float) -> RankedEntry:
     return RankedEntry(entry=entry, text_share=text_share, score=score)
 
 
-def above_floor(ranked: Sequence[RankedEntry], query: str) -> list[RankedEntry]:
+def above_floor(
+    ranked: Sequence[RankedEntry], query: str, *, similarity_floor: float = _SIMILARITY_FLOOR
+) -> list[RankedEntry]:
     """The entries worth showing unasked, in the given order; none where the query asks for nothing.
 
     Args:
         ranked: what ``rank`` returned.
         query: the text that was searched for.
+        similarity_floor: cosine similarity that suffices without words in common.
     """
-    return [entry for entry in ranked if is_relevant(entry)] if has_content(query) else []
+    if not has_content(query):
+        return []
+    return [entry for entry in ranked if is_relevant(entry, similarity_floor=similarity_floor)]
 
 
-def is_relevant(ranked: RankedEntry) -> bool:
+def is_relevant(ranked: RankedEntry, *, similarity_floor: float = _SIMILARITY_FLOOR) -> bool:
     """Whether the entry is close enough in meaning, or in words. One not embedded yet is judged by words alone."""
     similarity = ranked.entry.similarity
     strong_text = ranked.text_share >= _STRONG_TEXT
     if similarity is None:
         return strong_text
-    return similarity >= _SIMILARITY_FLOOR or (strong_text and similarity >= _SIMILARITY_FLOOR_OF_STRONG_TEXT)
+    return similarity >= similarity_floor or (strong_text and similarity >= _SIMILARITY_FLOOR_OF_STRONG_TEXT)
 
 
 def has_content(query: str) -> bool:

@@ -14,6 +14,7 @@ from sqlalchemy import Select, func, select
 from memory.database import Database
 from memory.errors import EmbedderError
 from memory.policy.audience import reach_of_scope
+from memory.policy.fact_changes import outdated
 from memory.policy.fact_text import nested
 from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
 from memory.ports import Clock, Vectors
@@ -27,6 +28,12 @@ from memory.stores.search import SearchStore
 _log = structlog.get_logger(__name__)
 
 _OVERFETCH = 2  # what has expired is still found, and left out
+
+# A fact is one short sentence about a person, and far from what the person then asks for: "User is vegetarian" from
+# "what should I cook tonight?". Measured with all-MiniLM-L6-v2 on 53 such questions about 25 facts and 25 questions
+# about nothing of them: this floor finds 92 % and adds half a fact to a question about something else. The floor
+# of messages, 0.30, finds 60 %. Under their date facts lie further off still (55 %), so the text alone is indexed.
+_SIMILARITY_FLOOR = 0.18
 
 
 class FactReader:
@@ -101,6 +108,8 @@ class FactReader:
     ) -> list[SearchHit]:
         """The facts that answer a query best, by words and meaning, best first.
 
+        What another audience was told later about the same thing (where one lives) takes the place of the older.
+
         Args:
             reach: what may be read.
             query: any text.
@@ -112,9 +121,11 @@ class FactReader:
             reach, source=Source.FACT, query=query, limit=limit * _OVERFETCH, vector=vector
         )
         found = await self._load(entries)
+        for fact_id in outdated(found.values()):
+            del found[fact_id]
         ranked = rank([entry for entry in entries if entry.record_id in found])
         if floor:
-            ranked = above_floor(ranked, query)
+            ranked = above_floor(ranked, query, similarity_floor=_SIMILARITY_FLOOR)
         return [_hit(found[one.entry.record_id], one) for one in ranked[:limit]]
 
     async def by_triple(self, reach: Reach, subject: str = "", predicate: str = "") -> list[Fact]:

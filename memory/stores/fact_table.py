@@ -13,9 +13,8 @@ import structlog
 from sqlalchemy import ColumnElement, Row, and_, insert, or_, select, update
 
 from memory.database import Transaction
-from memory.policy.chunking import pieces
+from memory.policy.chunking import cut
 from memory.policy.fact_text import text_hash
-from memory.policy.text import spoken_date
 from memory.ports import TokenCounter
 from memory.records import Candidate, Change, Fact, FactRevision, FactState, Scope, Source
 from memory.schema import facts
@@ -195,8 +194,5 @@ async def _write(tx: Transaction, fact: Fact) -> None:
 
 
 def _searchable(fact: Fact) -> list[tuple[int, str]]:
-    """What search holds of a fact: its text under its date, as long as it is current."""
-    if fact.state is not FactState.CURRENT:
-        return []
-    heading = f"({spoken_date(fact.valid_from or fact.updated_at)})"
-    return [(fact.id, text) for text in pieces(fact.text, heading=heading)]
+    """What search holds of a fact: its text, as long as it is current."""
+    return [(fact.id, text) for text in cut(fact.text)] if fact.state is FactState.CURRENT else []

@@ -13,12 +13,14 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from memory.database import Database
+from memory.embedding import MiniLmEmbedder
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.policy.audience import reach_of, reach_of_person, reach_of_scope
 from memory.policy.fact_changes import same_statement, taken_back, undone
+from memory.ports import Embedder
 from memory.records import Candidate, Change, Fact, FactState, Scope, Source
 from memory.schema import search_entries
 from memory.stores.fact_revisions import FactRevisionStore
@@ -46,10 +48,10 @@ ROME = says("User lives in Rome", "user", "lives_in", "Rome")
 class House:
     """A fact store, with each of its writes in a transaction of its own."""
 
-    def __init__(self, database: Database, ids: IdSource, clock: FakeClock) -> None:
+    def __init__(self, database: Database, ids: IdSource, clock: FakeClock, embedder: Embedder | None = None) -> None:
         self.database = database
         self.clock = clock
-        self.search = SearchStore(database, SqliteTextIndex(), HashEmbedder(), ids, new_index=FaissIndex)
+        self.search = SearchStore(database, SqliteTextIndex(), embedder or HashEmbedder(), ids, new_index=FaissIndex)
         self.revisions = FactRevisionStore(database, ids)
         self.facts = FactStore(database, self.search, self.revisions, ids=ids, counter=WordTokenCounter(), clock=clock)
 
@@ -362,7 +364,7 @@ async def test_similar_facts_come_nearest_first_and_include_the_same_slot(house:
 
 async def test_similar_facts_are_known_the_moment_they_were_learned(house: House) -> None:
     await house.learn("User loves seafood")
-    [known] = await house.facts.similar(ANN, "seafood loves User", limit=5, floor=0.5)
+    [known] = await house.facts.similar(ANN, "seafood loves User", limit=5, floor=0.9)
     assert known.text == "User loves seafood"
 
 
@@ -377,6 +379,19 @@ async def test_facts_are_found_within_reach_alone(house: House) -> None:
     assert await house.facts.get(guild, [private.id]) == []
     assert await house.facts.by_triple(guild, "user") == [public]
     assert [revision.fact_id for revision in await house.facts.history(guild)] == [public.id]
+
+
+async def test_of_what_two_audiences_were_told_the_newer_is_shown(house: House) -> None:
+    oslo = await house.learn(OSLO, scope=ANN_GUILD, at=START)
+    rome = await house.learn(ROME, at=START + HOUR)
+    tea = await house.learn(says("User likes tea", "user", "likes", "tea"), scope=ANN_GUILD, at=START)
+    coffee = await house.learn(says("User likes coffee", "user", "likes", "coffee"), at=START + HOUR)
+    shown = {hit.record_id for hit in await house.facts.search(reach_of(ANN), "user lives likes", limit=9)}
+    assert shown == {rome.id, tea.id, coffee.id}
+    in_public = await house.facts.search(reach_of(ANN_GUILD), "user lives", limit=9)
+    assert oslo.id in {hit.record_id for hit in in_public}
+    await house.write("forget", fact_id=rome.id, change=WISHED)
+    assert [hit.record_id for hit in await house.facts.search(reach_of(ANN), "lives in", limit=1)] == [oslo.id]
 
 
 async def test_one_current_fact_among_many_superseded_is_all_that_is_found(house: House) -> None:
@@ -469,6 +484,50 @@ async def test_erasing_one_scope_leaves_the_others(house: House) -> None:
     assert await house.facts.within(reach_of_person(ANN.person)) == []
     assert await house.texts(BOB) == [OSLO.text]
     assert await house.facts.count(BOB) == 1
+
+
+ASKED = {
+    "User is vegetarian": ("What should I cook tonight?", "what do I not eat?"),
+    "User lives in Rome": ("Where do I live?", "in which city am I?"),
+    "User works as a nurse": ("what is my job?", "I had a rough shift today"),
+    "User is training for a marathon on 5 May 2026": ("how far should I run this weekend?", "when is my race?"),
+    "User's cat is called Milo": ("what is my cat's name?", "my pet is sick, what do I do"),
+    "User is learning Japanese": ("which language am I studying?", "translate good morning for my class"),
+    "User drives an old Volvo": ("my car makes a noise", "what car do I have?"),
+    "User has two children, Tom and Lea": ("what are the names of my kids?", "how many children do I have?"),
+    "User's mother lives in Lisbon": ("where does my mom live?", "I want to visit my mother"),
+    "User's favourite film is Amelie": ("what film do I love?", "suggest a movie for tonight"),
+}
+OTHER_MATTERS = (
+    "what is the capital of Mongolia?",
+    "write a haiku about rain",
+    "how tall is Everest",
+    "who won the world cup in 1998?",
+    "what does HTTP 404 mean",
+    "how do vaccines work",
+    "what's the square root of 144",
+    "difference between TCP and UDP",
+    "what is inflation",
+    "what's the boiling point of water",
+)
+
+
+async def test_facts_are_found_by_what_they_bear_on_and_seldom_by_anything_else(
+    database: Database, ids: IdSource, clock: FakeClock
+) -> None:
+    house = House(database, ids, clock, embedder=MiniLmEmbedder())
+    for text in ASKED:
+        await house.learn(text)
+    await house.search.embed_pending()
+
+    async def shown(query: str) -> list[str]:
+        hits = await house.facts.search(reach_of_scope(ANN), query, limit=5, floor=True)
+        return [hit.text for hit in hits]
+
+    found = [text in await shown(query) for text, queries in ASKED.items() for query in queries]
+    beside_the_point = [len(await shown(query)) for query in OTHER_MATTERS]
+    assert sum(found) >= 0.9 * len(found)
+    assert sum(beside_the_point) <= 0.5 * len(OTHER_MATTERS)
 
 
 texts = st.sampled_from(["likes tea", "likes green tea", "likes tea a lot", "has 2 cats"])
