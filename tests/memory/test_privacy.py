@@ -24,7 +24,7 @@ from memory.messages import Message, Role, TextPart, ToolCall, ToolResult, user_
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_person
 from memory.privacy import ErasureReceipt, Privacy
-from memory.records import HUMAN, Change, InboxState, NewMessage, Scope
+from memory.records import HUMAN, Candidate, Change, InboxState, NewMessage, Scope
 from memory.schema import PERSONAL_TABLES, UtcDateTime, inbox
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
@@ -46,6 +46,8 @@ class House:
         self.recall = system.stores.recall
         self.blocks = system.stores.blocks
         self.archival = system.stores.archival
+        self.facts = system.stores.facts
+        self.journal = system.stores.journal
         self.inbox = system.stores.inbox
         self.search = system.stores.search
 
@@ -75,6 +77,13 @@ class House:
                 await self.blocks.append(scope, tx, label=HUMAN, text=text, change=change, at=START)
             await self.blocks.replace(scope, tx, label=HUMAN, old="Likes", new="Hates", change=change, at=START)
             await self.archival.insert(scope, tx, content=f"A note on {next(words)}", metadata={"url": next(words)})
+            for retired in (True, False):
+                said = Candidate(text=f"Lives in {next(words)}", subject="user", object=next(words))
+                fact = await self.facts.add(scope, tx, candidate=said, change=change, at=START)
+                assert fact is not None
+                if retired:
+                    await self.facts.supersede(scope, tx, fact_id=fact.id, change=change, at=START)
+            await self.journal.add(scope, tx, text=f"Went to {next(words)}", change=change, at=START)
         item = await self.inbox.accept(
             scope,
             conversation=next(words),
@@ -347,7 +356,7 @@ async def test_an_export_is_json_of_everything_of_one_person(house: House) -> No
     assert (export["person"], export["exported_at"]) == (ANN.person, START.isoformat())
     assert list(export["scopes"]) == ["dm", "guild:1"]
     stores = export["scopes"]["dm"]
-    assert set(stores) >= {"sessions", "recall", "blocks", "archival", "inbox"}
+    assert set(stores) >= {"sessions", "recall", "blocks", "archival", "facts", "fact_revisions", "journal", "inbox"}
     [said, *_] = stores["recall"]
     assert isinstance(said["id"], str)
     assert said["sent_at"] == START.isoformat()
