@@ -307,9 +307,10 @@ def _problems(error: ValidationError) -> list[str]:
 def _problem(detail: ErrorDetails) -> str:
     if not detail["loc"]:
         return detail["msg"].removeprefix("Value error, ")
+    problem = detail["msg"].removeprefix("Value error, ").rstrip(".")
     name = str(detail["loc"][0])
     field = Settings.model_fields.get(name.lower())
     example = f" Example: {name.upper()}={field.examples[0]}" if field and field.examples else ""
     secret = field is not None and "SecretStr" in str(field.annotation)
     got = "" if secret or detail["type"] == "missing" else f" (got {str(detail['input'])[:80]!r})"
-    return f"{name.upper()}: {detail['msg'].rstrip('.')}{got}.{example}"
+    return f"{name.upper()}: {problem}{got}.{example}"

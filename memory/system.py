@@ -105,10 +105,10 @@ class MemorySystem:
         self._services.jobs.kick()  # also for jobs whose next try is due by now
         return sum(ended)
 
-    async def mark(self, item: InboxItem, state: InboxState, *, reply: str | None = None) -> None:
+    async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""
         async with self.transaction() as tx:
-            await self.stores.inbox.mark(item.scope, tx, item=item, state=state, reply=reply)
+            await self.stores.inbox.mark(item.scope, tx, item=item, state=state)
 
     async def sending(self, item: InboxItem, reply: str) -> bool:
         """Note the reply that is about to be sent.

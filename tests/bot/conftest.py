@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 import structlog
 
-from bot.cli import main
 from bot.config import Settings
 
 
@@ -34,6 +33,7 @@ def keepsake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
         monkeypatch.delenv(name.upper(), raising=False)
     monkeypatch.chdir(tmp_path)
     handlers = logging.getLogger().handlers[:]
+    from bot.cli import main  # the whole application, which the other tests here do without
 
     def run(*arguments: str, **variables: str) -> Ended:
         for name, value in variables.items():

@@ -89,3 +89,11 @@ def test_no_secret_stands_in_a_report_or_a_printed_setting() -> None:
     assert "private" not in report
     settings = load_settings({"anthropic_api_key": "sk-ant-private"}, env_file=None)
     assert "private" not in repr(settings)
+
+
+def test_owners_are_persons_separated_by_commas_and_wrong_ones_are_named() -> None:
+    settings = load_settings({"bot_owners": "discord:1001, slack:T1:U1 ,"}, env_file=None)
+    assert settings.owners == {"discord:1001", "slack:T1:U1"}
+    assert load_settings(env_file=None).owners == frozenset()
+    [problem] = problems(bot_owners="discord:1001,ann")
+    assert problem.startswith("BOT_OWNERS: 'ann' names nobody.")
