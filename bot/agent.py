@@ -21,6 +21,7 @@ from memory.errors import ContextOverflow
 from memory.messages import (
     Message,
     ModelResponse,
+    Part,
     Role,
     StopReason,
     TextPart,
@@ -31,6 +32,7 @@ from memory.messages import (
 )
 from memory.parameters import MemoryParameters
 from memory.person import Exchange, PersonMemory
+from memory.policy.text import clean, clean_value
 from memory.ports import ChatModel, TokenCounter
 from memory.prompt.assembler import Gathered, Prompt, assemble
 from memory.records import SearchHit
@@ -132,7 +134,7 @@ class Agent:
             tools_enabled=turn.calls < parameters.tool_call_cap,
             person_hash=self._person_hash(memory.place.scope.person),
         )
-        response = await self.model.complete(prompt.request)
+        response = _cleaned(await self.model.complete(prompt.request))
         if response.usage is not None:
             self._counter.calibrate(estimated=prompt.estimated, actual=response.usage.input_tokens)
         if response.stop_reason is StopReason.CONTEXT_EXCEEDED and not response.message.text.strip():
@@ -194,6 +196,23 @@ class _Turn:
     def refused(self) -> TurnResult:
         """The turn ends without one."""
         return TurnResult(reply=replies.REFUSED, messages=(), refused=True)
+
+
+def _cleaned(response: ModelResponse) -> ModelResponse:
+    """The answer as it may be stored: a model can write what no database takes."""
+    return replace(response, parts=tuple(_cleaned_part(part) for part in response.parts))
+
+
+def _cleaned_part(part: Part) -> Part:
+    match part:
+        case TextPart():
+            return replace(part, text=clean(part.text))
+        case ToolCall(malformed=None):
+            return replace(part, name=clean(part.name), arguments=clean_value(part.arguments))
+        case ToolCall():
+            return replace(part, name=clean(part.name), malformed=clean(part.malformed or ""))
+        case ToolResult():
+            return part
 
 
 def _final_text(response: ModelResponse) -> str:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 DATA_TAGS = (
     "memory_data",
@@ -55,6 +57,18 @@ def clean(text: str) -> str:
     text = _CONTROLS.sub("", text)
     text = _SURROGATES.sub("\ufffd", text)
     return unicodedata.normalize("NFC", text).strip()
+
+
+def clean_value(value: Any) -> Any:
+    """A JSON value with every text in it cleaned, keys included."""
+    match value:
+        case str():
+            return clean(value)
+        case Mapping():
+            return {clean(str(key)): clean_value(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [clean_value(inner) for inner in value]
+    return value
 
 
 def escape_data(text: str) -> str:

@@ -165,3 +165,12 @@ async def test_days_begin_at_midnight_of_that_zone(tmp_path: Path) -> None:
         await world.say("What did I say on the third?")
         [result] = results_of(model.requests[-1])
         assert "A new day begins" in result.content
+
+
+async def test_what_no_database_takes_is_cleaned_out_of_an_answer(tmp_path: Path) -> None:
+    hostile = "half \ud800 and NUL\x00"
+    model = ScriptedModel([TextPart(text=hostile), call("archival_insert", text=hostile)], "Bye \ud800\x00")
+    async with running(tmp_path, model=model) as world:
+        assert await world.say("Hello") == "half \ufffd and NUL"
+        assert await world.say("Bye") == "Bye \ufffd"
+        await world.system.privacy.export("console:ann")
