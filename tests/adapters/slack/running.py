@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from adapters.slack_adapter import SlackAdapter
-from bot.chat import IncomingMessage
+from bot.chat import IncomingMessage, OnMessage
 from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SlackDouble
 from tests.fakes import FakeClock
 
@@ -39,13 +39,13 @@ class Inbox:
         return [message.text for message in self.messages]
 
 
-def build(slack: SlackDouble, inbox: Inbox, **given: Any) -> SlackAdapter:
+def build(slack: SlackDouble, inbox: OnMessage, **given: Any) -> SlackAdapter:
     tokens = {"bot_token": BOT_TOKEN, "app_token": APP_TOKEN, "api_url": slack.api_url, "clock": FakeClock()}
     return SlackAdapter(on_message=inbox, **{**tokens, **given})
 
 
 @asynccontextmanager
-async def started(slack: SlackDouble, inbox: Inbox, **given: Any) -> AsyncIterator[SlackAdapter]:
+async def started(slack: SlackDouble, inbox: OnMessage, **given: Any) -> AsyncIterator[SlackAdapter]:
     adapter = build(slack, inbox, **given)
     await adapter.start()
     try:
