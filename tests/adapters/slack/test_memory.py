@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from adapters.slack_adapter import SlackAdapter
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Group, Services
+from memory.parameters import MemoryParameters, Preset
 from memory.records import Scope
 from tests.adapters.slack.running import started
 from tests.doubles.slack import BOT_USER, SlackDouble
@@ -21,6 +22,7 @@ from tests.fakes import RecordingChannel, ScriptedModel
 from tests.world import World, running
 
 THREAD = "1772442009.000100"
+DIGESTS = ("Ann likes tea.", "Ann likes coffee.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +59,14 @@ class Workspace:
 
 @asynccontextmanager
 async def workspace(
-    slack: SlackDouble, folder: Path, *, reads_dms: bool = True, memory_model: ScriptedModel | None = None
+    slack: SlackDouble, folder: Path, *, reads_dms: bool = True, digests: Sequence[str] = ()
 ) -> AsyncIterator[Workspace]:
+    """With ``digests``, those are written as summaries, and nothing else is learned."""
     slack.add_user("UADMIN", "Ada", is_admin=True)
-    async with running(folder, memory_model=memory_model, channel=RecordingChannel("slack")) as world:
+    memory_model = ScriptedModel(*digests, default="A digest.")
+    parameters = MemoryParameters(preset=Preset.ROLLING if digests else Preset.FULL)
+    channel = RecordingChannel("slack")
+    async with running(folder, memory_model=memory_model, channel=channel, parameters=parameters) as world:
         services = Services(system=world.system, clock=world.clock, admin_reads_dms=reads_dms)
         commands = Commands(COMMAND_TABLE, services)
         async with started(slack, world.handler.accept, commands=commands, clock=world.clock) as adapter:
@@ -78,16 +84,12 @@ def audience_of(channel: str) -> str:
     return "dm" if channel.startswith("D") else "team:T1"
 
 
-def digests() -> ScriptedModel:
-    return ScriptedModel("Ann likes tea.", "Ann likes coffee.", default="A digest.")
-
-
 def text(shown: dict[str, Any]) -> str:
     return "\n".join(block["text"]["text"] for block in shown["blocks"] if block["type"] == "section")
 
 
 async def test_an_admin_rolls_a_summary_back_and_the_person_sees_who_did(slack: SlackDouble, tmp_path: Path) -> None:
-    async with workspace(slack, tmp_path, memory_model=digests()) as place:
+    async with workspace(slack, tmp_path, digests=DIGESTS) as place:
         await with_two_summaries(place, "C1")
         versions = await place.call("UADMIN", "C1", "/memory summary <@U1>")
         asked = await place.call("UADMIN", "C1", "/memory rollback <@U1> 1")
@@ -120,7 +122,7 @@ async def test_a_member_reads_nobodys_memory(slack: SlackDouble, tmp_path: Path,
 async def test_an_admin_rolls_back_a_direct_chats_summary_and_sees_its_text_only_where_allowed(
     slack: SlackDouble, tmp_path: Path
 ) -> None:
-    async with workspace(slack, tmp_path, reads_dms=False, memory_model=digests()) as place:
+    async with workspace(slack, tmp_path, reads_dms=False, digests=DIGESTS) as place:
         await with_two_summaries(place, "D1")
         versions = await place.call("UADMIN", "C1", "/memory summary <@U1> audience:dm")
         asked = await place.call("UADMIN", "C1", "/memory rollback <@U1> 1 audience:dm")
