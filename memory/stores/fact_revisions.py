@@ -143,7 +143,12 @@ class FactRevisionStore:
         Args:
             session_id: a session; None where a job is meant.
             job: the key of a job.
+
+        Raises:
+            InvalidInput: neither is named.
         """
+        if session_id is None and job is None:
+            raise InvalidInput("Nothing is named to look for. Name a session or a job.")
         query = select(fact_revisions).where(in_scope(fact_revisions, scope))
         if session_id is not None:
             query = query.where(fact_revisions.c.session_id == session_id)

@@ -255,6 +255,9 @@ class FactStore(FactReader):
             at: when.
             session_id: a session; None where a job is meant.
             job: the key of a job; None where a session is meant.
+
+        Raises:
+            InvalidInput: neither is named.
         """
         work: dict[int, tuple[Fact | None, Fact]] = {}
         for past in await self._revisions.of_work(scope, tx, session_id=session_id, job=job):

@@ -327,6 +327,13 @@ async def test_undoing_a_session_takes_back_all_it_changed_and_nothing_else(hous
     assert (again.reverted, again.left) == ((), ())
 
 
+async def test_undoing_nothing_in_particular_is_refused(house: House) -> None:
+    await house.learn(OSLO)
+    with pytest.raises(InvalidInput, match="session or a job"):
+        await house.write("undo", change=WISHED)
+    assert await house.texts() == [OSLO.text]
+
+
 async def test_undoing_a_job_leaves_facts_that_were_changed_since(house: House) -> None:
     oslo = await house.learn(OSLO)
     rome = await house.learn(ROME, replaces=[oslo.id], change=LATER)
