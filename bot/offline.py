@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Mapping
 
 from bot.offline_rules.answers import answer, searches
 from bot.offline_rules.digest import digest
+from bot.offline_rules.extraction import extracted
 from bot.offline_rules.notes import Changes, changes
 from bot.offline_rules.reading import SEARCHES, Turn, read_turn
+from bot.offline_rules.reconciliation import reconciled
 from bot.offline_rules.small_talk import WHAT_I_AM, small_talk
 from bot.offline_rules.statements import facts_in, is_question
 from bot.offline_rules.wishes import wishes_in
@@ -35,10 +38,21 @@ OFFLINE_NOTICE = (
     "SLACK_BOT_TOKEN with SLACK_APP_TOKEN, to bring the bot to Discord or Slack."
 )
 
-_MEMORY_WORK = {"summarize_window": digest, "summarize_session": digest}
+_MEMORY_WORK: Mapping[str, Callable[[str, str], str]] = {
+    "summarize_window": digest,
+    "summarize_session": digest,
+    "extract_facts": extracted,
+    "reconcile_facts": reconciled,
+}
 
 _QUESTIONS = 2
-_KEPT = "That stays in our conversation, and you can ask me about it later. "
+_HEARD = ("I'll keep that in mind.", "Good to know.", "I have it, ask me any time.", "Understood.")
+_TASK = re.compile(
+    r"(?:please |can you |could you |would you |will you |let's |help me )*(?:write|make|create|explain|give|help"
+    r"|translate|draw|generate|tell|describe|compare|calculate|fix|plan|suggest|recommend|play|sing|define|read|check"
+    r"|list)\b",
+    re.I,
+)
 _UNKNOWN = (
     "I don't know that: I find nothing you told me about it. I am a rule-based stand-in and know only what I am told."
 )
@@ -75,7 +89,7 @@ class OfflineModel:
     def _parts(self, request: ModelRequest) -> tuple[Part, ...]:
         work = _MEMORY_WORK.get(request.system[0].name) if request.system else None
         if work is not None:
-            return (TextPart(text=work(request.messages[-1].text)),)
+            return (TextPart(text=work(request.messages[-1].text, self._agent_name)),)
         text, calls = _respond(read_turn(request, self._agent_name))
         spoken = (TextPart(text=text),) if text else ()
         return (*spoken, *_numbered(calls, request))
@@ -95,7 +109,12 @@ def _respond(turn: Turn) -> tuple[str, list[_Call]]:
     answers, lookups = _answered(questions, turn)
     if lookups:
         return "", [*writes, *lookups]
-    return "\n".join(filter(None, [spoken, *answers])) or _KEPT + WHAT_I_AM, writes
+    return "\n".join(filter(None, [spoken, *answers])) or _heard(turn), writes
+
+
+def _heard(turn: Turn) -> str:
+    """What to say where nothing else is to be said: briefly, not the same words at each turn."""
+    return WHAT_I_AM if _TASK.match(turn.words) else _HEARD[turn.number % len(_HEARD)]
 
 
 def _written(wanted: Changes, turn: Turn) -> tuple[str, list[_Call]]:

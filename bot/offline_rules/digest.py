@@ -1,6 +1,7 @@
 """Extractive digests: the sentences of a conversation worth keeping, never more words than asked for.
 
-Invariant: every line is a line that was given, whole or cut to whole sentences; nothing is added.
+Invariant: every line is a line that was given, whole or cut to whole sentences; nothing is added, and of what
+was said only people's own words are kept.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class _Line:
         return len(self.text.split())
 
 
-def digest(material: str) -> str:
+def digest(material: str, agent_name: str) -> str:
     """A digest of a previous summary and new messages.
 
     Constraints come first, in their own words. New lines are sure of half of what is left, so that a full summary
@@ -50,10 +51,11 @@ def digest(material: str) -> str:
 
     Args:
         material: ``<previous_summary>``, ``<evicted_messages>`` or ``<session_log>``, and ``<max_words>``.
+        agent_name: whose own sentences are left out: what the agent said is no news.
     """
     limit = int(_section(material, "max_words").strip() or _DEFAULT_WORDS)
     log = _section(material, "evicted_messages") or _section(material, "session_log")
-    lines = _distinct([*_previous(_section(material, "previous_summary")), *_said(log)])
+    lines = _distinct([*_previous(_section(material, "previous_summary")), *_said(log, agent_name)])
     kept = _chosen([line for line in lines if line.constraint], limit)
     old = [line for line in lines if line.old and not line.constraint]
     new = [line for line in lines if not line.old and not line.constraint]
@@ -76,8 +78,10 @@ def _previous(summary: str) -> Iterator[_Line]:
             yield _Line(text=text, worth=_worth(text), constraint=bool(_CONSTRAINT.search(text)), old=True)
 
 
-def _said(log: str) -> Iterator[_Line]:
+def _said(log: str, agent_name: str) -> Iterator[_Line]:
     for entry in _ENTRY.finditer(log):
+        if entry["author"] == agent_name:
+            continue
         for sentence in sentences(entry["text"]):
             worth = _worth(sentence)
             if worth and small_talk(sentence, ()) is None:

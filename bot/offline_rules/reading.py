@@ -69,6 +69,7 @@ class Turn:
         calls: this turn's tool calls so far, each with its result.
         search_rounds: how many times this turn has searched.
         tools: names of the tools that may be called.
+        number: how many of the person's messages stand before this one in the conversation.
     """
 
     words: str
@@ -78,6 +79,7 @@ class Turn:
     calls: tuple[tuple[ToolCall, ToolResult], ...]
     search_rounds: int
     tools: frozenset[str]
+    number: int
 
     @property
     def failed_search(self) -> str | None:
@@ -116,6 +118,7 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
         calls=tuple(calls),
         search_rounds=sum(any(call.name in SEARCHES for call in message.tool_calls) for message in after),
         tools=frozenset(tool.name for tool in request.tools) if request.tools_enabled else frozenset(),
+        number=sum(message.role is Role.USER and bool(message.text) for message in history),
     )
 
 

@@ -50,8 +50,12 @@ _CAPITALISED = rf"{_NOT_A_NAME}(?P<x>(?-i:[^\W\d_a-z])[\w'-]+(?: (?-i:[^\W\d_a-z
 _I_AM = r"(?:i am|i'm|we are|we're)"
 _NOT = r"(?:don't|do not)"
 _CANNOT = r"(?:can't|cannot|can not)"
-_REALLY = r"(?:(?:really|absolutely|also|still|just|do|simply|truly) )*"
+_REALLY = r"(?:(?:really|absolutely|also|still|just|do|simply|truly|totally) )*"
 _KIN = rf"(?P<who>(?:\w+ ){{0,2}}(?:{'|'.join((*RELATIONS, *PETS))}))"
+_KIN_AND_NAME = (
+    rf"(?P<who>(?:[\w'-]+ ){{0,2}}(?:{'|'.join((*RELATIONS, *PETS))}|best friend)(?:'s [\w'-]+)?"
+    r"(?: (?-i:[^\W\d_a-z])[\w'-]+)?)"
+)
 _THING = (
     r"(?:my|our) (?!question|point|guess|problem|advice|bad\b|favou?rite|.*list\b)"
     r"(?P<who>(?:[\w'-]+ ){0,4}?[\w'-]+?)"
@@ -75,11 +79,27 @@ _STATE = _one_of("""
     right-handed diabetic deaf colou?r[-\\s]?blind afraid learning studying training
 """)
 _HABIT = _one_of("speak play study drive collect eat drink teach support volunteer practi[sc]e ride cook wear own work")
+_OWNED = _one_of("""
+    cars? bikes? bicycles? motorcycles? motorbikes? vans? boats? caravans? house flat apartment cottage cabin farm
+    garden allotment allergy allergies intolerance diabetes asthma adhd autism epilepsy migraines? arthritis condition
+    appointment meeting exam interview flight deadline operation surgery degree diploma phd licen[cs]e business company
+    shop restaurant siblings? sons? daughters? sisters? brothers? twins grandchildren dogs? cats? kittens? puppies
+    horses? birds? rabbits? hamsters? parrots? turtles? snakes? fish chickens hens piano guitar violin drums
+    blog podcast channel website server stepson stepdaughter godson goddaughter
+""")
 _A_THING = (
-    r"(?:an?|one|two|three|four|five|\d+|some|many|no)"
-    r" (?!question|problem|headache|idea|point|feeling|request|bit|lot|quick|clue|time\b).+"
+    r"(?:an?|one|two|three|four|five|six|seven|\d+|no) "
+    rf"(?:[\w'-]+ ){{0,3}}?(?:{_OWNED}|{'|'.join((*RELATIONS, *PETS))})\b.*"
 )
+# What is said of other things than people and pets is kept only where it is short and plain.
+_OTHER = (
+    r"(?:my|our) (?!question|point|guess|problem|advice|bad\b|favou?rite|.*list\b|life\b|day\b|mood|mind\b|heart\b"
+    r"|week|time\b|goal|dream|aim\b|plan\b|passion|motivation|thoughts?\b|opinion|turn\b|head\b|bond|way\b|own\b)"
+    r"(?P<who>(?:[\w'-]+ ){0,3}?[\w'-]+?)"
+)
+_PLAIN = r"(?!going\b|about\b|not\b|so\b|too\b|like\b|all\b|the\b|a\b|just\b)(?:\S+ ){0,4}\S+"
 
+_FAVOURITE = r"favou?rite (?!ones?\b|things?\b|parts?\b)"
 _TASTES = tuple(f"{taste} {{x}}." for taste in ("Likes", "Loves", "Enjoys", "Adores", "Prefers"))
 _DISTASTES = tuple(f"{taste} {{x}}." for taste in ("Dislikes", "Hates", "Despises", "No longer likes"))
 
@@ -125,7 +145,7 @@ _HOME_AND_WORK = (
         replaces=("Lives in {x}.",),
     ),
     StatementRule(
-        pattern=rf"(?:{_I_AM}|i come|i was born) (?:originally )?(?:from|in) (?P<x>.+)",
+        pattern=rf"(?:(?:{_I_AM}|i come) (?:originally )?from|i was born in|i grew up in) (?P<x>.+)",
         line="Is from {x}.",
         replaces=("Is from ",),
     ),
@@ -140,12 +160,12 @@ _HOME_AND_WORK = (
 
 _LIKES_AND_DISLIKES = (
     StatementRule(
-        pattern=r"(?:my|our) favou?rite (?P<label>.{1,60}?) (?:is|are|has always been) (?P<x>.+)",
+        pattern=rf"(?:my|our) {_FAVOURITE}(?P<label>[\w' -]{{1,40}}?) (?:is|are|has always been) (?P<x>.+)",
         line="Favourite {label}: {x}.",
         replaces=("Favourite {label}: ",),
     ),
     StatementRule(
-        pattern=r"(?P<x>.{1,60}) (?:is|are) my favou?rite (?P<label>.{1,60})",
+        pattern=rf"(?P<x>.{{1,60}}) (?:is|are) my {_FAVOURITE}(?P<label>[\w' -]{{1,40}})",
         line="Favourite {label}: {x}.",
         replaces=("Favourite {label}: ",),
     ),
@@ -185,7 +205,14 @@ _FAMILY_AND_THINGS = (
         replaces=("Their {who} {is} ",),
     ),
     StatementRule(
-        pattern=rf"{_THING} (?P<is>{_DOES}) (?P<x>.+)", line="Their {who} {is} {x}.", corrects=("Their {who} {is} ",)
+        pattern=rf"(?:my|our) {_KIN_AND_NAME} (?P<is>{_DOES}) (?P<x>.+)",
+        line="Their {who} {is} {x}.",
+        corrects=("Their {who} {is} ",),
+    ),
+    StatementRule(
+        pattern=rf"{_OTHER} (?P<is>is|are|has|have) (?P<x>{_PLAIN})",
+        line="Their {who} {is} {x}.",
+        corrects=("Their {who} {is} ",),
     ),
     StatementRule(pattern=rf"i(?:'ve| have)(?: got)? (?P<x>{_A_THING})", line="Has {x}."),
 )
@@ -193,7 +220,7 @@ _FAMILY_AND_THINGS = (
 _PLANS = (
     StatementRule(pattern=rf"{_I_AM} (?P<x>{_PLANNED} .+)", line="Is {x}.", corrects=("Is going to ",), dated=True),
     StatementRule(
-        pattern=r"i want to (?P<x>(?:learn|become|be|visit|see|buy|move|study|travel) .+)", line="Wants to {x}."
+        pattern=r"i want to (?P<x>(?:learn|become|be an?|visit|see|buy|move|study|travel) .+)", line="Wants to {x}."
     ),
 )
 
@@ -211,7 +238,7 @@ _STATES_AND_HABITS = (
         line="Can't {x}.",
     ),
     StatementRule(
-        pattern=rf"i {_NOT} (?P<x>(?:eat|drink|have|use|own|speak|drive|work|smoke|play|celebrate)\b.*)",
+        pattern=rf"i {_NOT} (?P<x>(?:eat|drink|own|speak|drive|smoke|celebrate|have (?:any |an? )?{_OWNED})\b.*)",
         line="Doesn't {x}.",
     ),
 )

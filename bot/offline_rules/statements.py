@@ -13,6 +13,7 @@ from datetime import date
 
 from bot.offline_rules.dates import made_absolute, names_a_date, spoken
 from bot.offline_rules.statement_rules import STATEMENTS, StatementRule
+from bot.offline_rules.substance import is_mood, is_substantial, plain_clause
 from bot.offline_rules.wording import STATIVE, noted, sentences, third
 
 _LONGEST_SENTENCE = 400
@@ -39,6 +40,7 @@ _CLAUSE = re.compile(
     re.I,
 )
 _SECOND_VERB = re.compile(rf",?\s+(?:and|but)\s+(?=(?:{'|'.join(STATIVE)}|am|can't|don't)\s)", re.I)
+_PLAIN_VERB = re.compile(r"(?:live|work|am|can't|don't)\b", re.I)
 _QUESTION_MARK = re.compile(r"[?？؟]\W{0,9}\Z")
 _QUESTION = re.compile(
     r"(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
@@ -87,11 +89,23 @@ def facts_in(text: str, today: date | None) -> tuple[Fact, ...]:
         correcting = correcting or corrects
         if len(body) > _LONGEST_SENTENCE or is_question(body):
             continue
-        for clause in _clauses(body):
-            fact = _fact(clause, today, correcting=correcting)
-            if fact is not None:
-                found.append(fact)
+        found.extend(_stated(body, today, correcting=correcting))
     return tuple(found)
+
+
+def _stated(sentence: str, today: date | None, *, correcting: bool) -> Iterator[Fact]:
+    """The facts of a sentence. A second verb counts only where the first one stated a fact, since nouns look alike."""
+    for clause in _CLAUSE.split(sentence):
+        first, *others = _SECOND_VERB.split(clause)
+        spoken = re.match(r"(?:also )?i\b", first, re.I)
+        fact = _fact(first, today, correcting=correcting)
+        if fact is not None:
+            yield fact
+        for other in others:
+            if spoken and (fact is not None or _PLAIN_VERB.match(other)):
+                further = _fact(f"I {other}", today, correcting=correcting)
+                if further is not None:
+                    yield further
 
 
 def _short_quotation(found: re.Match[str]) -> str:
@@ -110,23 +124,21 @@ def _without_opening(sentence: str) -> tuple[str, bool]:
             return body, correcting
 
 
-def _clauses(sentence: str) -> Iterator[str]:
-    for clause in _CLAUSE.split(sentence):
-        first, *others = _SECOND_VERB.split(clause)
-        yield first
-        for other in others:
-            subject = "I " if re.match(r"(?:also )?i\b", first, re.I) else ""
-            yield subject + other
-
-
 def _fact(clause: str, today: date | None, *, correcting: bool) -> Fact | None:
-    body, corrects = _without_opening(_without_ending(clause))
+    body, corrects = _without_opening(_without_ending(plain_clause(clause)))
     for rule in STATEMENTS:
         if rule.dated and not names_a_date(body):
             continue
         if match := re.fullmatch(rule.pattern, body, re.I | re.S):
+            if not _stands_alone(match):
+                return None
             return _filled(rule, match, today, correcting=correcting or corrects)
     return None
+
+
+def _stands_alone(match: re.Match[str]) -> bool:
+    groups = match.groupdict()
+    return is_substantial(groups["x"]) and not ("who" in groups and is_mood(groups["x"]))
 
 
 def _without_ending(clause: str) -> str:
