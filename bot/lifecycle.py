@@ -31,6 +31,7 @@ _log = structlog.get_logger(__name__)
 
 # Hosts give a process about 10 seconds (Procfile hosts, Docker) to 30 (Kubernetes) before they kill it.
 _DRAIN_SECONDS = 9.0
+_TIDY_SECONDS = 3_600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +133,15 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler = Scheduler()
     scheduler.every(app.settings.idle_sweep_seconds, app.system.sweep_idle, name="idle_sweep")
     scheduler.every(app.settings.idle_sweep_seconds, app.handler.recover, name="redelivery")
+    scheduler.every(_TIDY_SECONDS, app.system.tidy, name="tidy")
     scheduler.start()
+    resuming = asyncio.create_task(app.system.resume())
     try:
         yield
     finally:
         scheduler.stop()
+        resuming.cancel()
+        await asyncio.gather(resuming, return_exceptions=True)
 
 
 @asynccontextmanager

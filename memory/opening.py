@@ -1,16 +1,24 @@
-"""Makes every store of an installation.
+"""Makes every store and process of an installation.
 
-Invariant: the only place that says which store rests on which other.
+Invariant: the only place that says what rests on what.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from memory.database import Database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters
-from memory.ports import Clock, Embedder, TextIndex, TokenCounter
-from memory.services import Stores
+from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
+from memory.processes.indexer import Indexer
+from memory.processes.job_runner import JobRunner
+from memory.processes.learner import LEARN, Learner
+from memory.processes.retriever import Retriever
+from memory.processes.summarizer import CLOSE_SESSION, Summarizer
+from memory.processes.window import FOLD, Window
+from memory.services import Services, Stores
 from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
@@ -67,4 +75,64 @@ def open_stores(
         consent=ConsentStore(database),
         search=search,
         calibration=CalibrationStore(database),
+    )
+
+
+def open_services(
+    database: Database,
+    stores: Stores,
+    *,
+    memory_model: ChatModel,
+    counter: TokenCounter,
+    parameters: MemoryParameters,
+    clock: Clock,
+    ids: IdSource,
+) -> Services:
+    """Build the processes over the stores.
+
+    Args:
+        database: the open database.
+        stores: every store over it.
+        memory_model: the model that looks after memory.
+        counter, parameters, clock, ids: what they all share.
+    """
+    shared: dict[str, Any] = {
+        "database": database,
+        "jobs": stores.jobs,
+        "recall": stores.recall,
+        "sessions": stores.sessions,
+        "model": memory_model,
+        "counter": counter,
+        "parameters": parameters,
+        "clock": clock,
+    }
+    window = Window(**shared)
+    summarizer = Summarizer(**shared, summaries=stores.summaries)
+    learner = Learner(
+        database=database,
+        jobs=stores.jobs,
+        recall=stores.recall,
+        summaries=stores.summaries,
+        facts=stores.facts,
+        journal=stores.journal,
+        model=memory_model,
+        parameters=parameters,
+    )
+    return Services(
+        database=database,
+        stores=stores,
+        retriever=Retriever(stores.recall, stores.archival, stores.facts, stores.search),
+        window=window,
+        jobs=JobRunner(
+            database=database,
+            jobs=stores.jobs,
+            handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session, LEARN: learner.learn},
+            clock=clock,
+            attempts=parameters.job_attempts,
+        ),
+        indexer=Indexer(stores.search),
+        counter=counter,
+        parameters=parameters,
+        clock=clock,
+        ids=ids,
     )

@@ -1,14 +1,18 @@
 """Every store and process of an installation, as two values that are handed around.
 
-Invariant: built once, in ``memory/system.py``; nothing here has behaviour.
+Invariant: built once, in ``memory/opening.py``.
 """
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 
 from memory.database import Database
+from memory.errors import EmbedderError
 from memory.ids import IdSource
+from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters
 from memory.ports import Clock, TokenCounter
 from memory.privacy import PersonalStore
@@ -88,3 +92,10 @@ class Services:
     parameters: MemoryParameters
     clock: Clock
     ids: IdSource
+
+    async def warm_up(self) -> None:
+        """Load the heavy libraries, off the event loop; what fails here fails where it is needed, with its sentence."""
+        await asyncio.to_thread(self.counter.count, "warm")
+        await asyncio.to_thread(FaissIndex, 1)
+        with suppress(EmbedderError):
+            await self.stores.search.embed_query("warm")

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from datetime import timedelta
 
 import structlog
 
 from memory.database import Transaction, open_database
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
-from memory.opening import open_stores
+from memory.opening import open_services, open_stores
 from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory, Place
@@ -23,18 +23,13 @@ from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
 from memory.processes.importer import Importer
-from memory.processes.indexer import Indexer
-from memory.processes.job_runner import JobRunner
-from memory.processes.learner import LEARN, Learner
-from memory.processes.retriever import Retriever
-from memory.processes.summarizer import CLOSE_SESSION, Summarizer
-from memory.processes.window import FOLD, Window
 from memory.records import InboxItem, InboxState, Reach, SearchHit
 from memory.services import Services
 
 _log = structlog.get_logger(__name__)
 
 _SWEPT_AT_ONCE = 100
+_FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
 
 
 class MemorySystem:
@@ -105,6 +100,16 @@ class MemorySystem:
         self._services.jobs.kick()  # also for jobs whose next try is due by now
         return sum(ended)
 
+    async def resume(self) -> None:
+        """After a start: go on with what an earlier process left, and load what the first message would wait for."""
+        self._services.jobs.kick()
+        self._services.indexer.kick()
+        await self._services.warm_up()
+
+    async def tidy(self) -> None:
+        """Let go of jobs that were done long ago."""
+        await self.stores.jobs.prune(self._services.clock.now() - _FINISHED_JOBS_KEPT)
+
     async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""
         async with self.transaction() as tx:
@@ -173,45 +178,8 @@ async def open_memory(
     stores = open_stores(
         database, text_index, embedder=embedder, counter=counter, ids=ids, parameters=parameters, clock=clock
     )
-    shared: dict[str, Any] = {
-        "database": database,
-        "jobs": stores.jobs,
-        "recall": stores.recall,
-        "sessions": stores.sessions,
-        "model": memory_model,
-        "counter": counter,
-        "parameters": parameters,
-        "clock": clock,
-    }
-    window = Window(**shared)
-    summarizer = Summarizer(**shared, summaries=stores.summaries)
-    learner = Learner(
-        database=database,
-        jobs=stores.jobs,
-        recall=stores.recall,
-        summaries=stores.summaries,
-        facts=stores.facts,
-        journal=stores.journal,
-        model=memory_model,
-        parameters=parameters,
-    )
-    services = Services(
-        database=database,
-        stores=stores,
-        retriever=Retriever(stores.recall, stores.archival, stores.facts, stores.search),
-        window=window,
-        jobs=JobRunner(
-            database=database,
-            jobs=stores.jobs,
-            handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session, LEARN: learner.learn},
-            clock=clock,
-            attempts=parameters.job_attempts,
-        ),
-        indexer=Indexer(stores.search),
-        counter=counter,
-        parameters=parameters,
-        clock=clock,
-        ids=ids,
+    services = open_services(
+        database, stores, memory_model=memory_model, counter=counter, parameters=parameters, clock=clock, ids=ids
     )
     importer = Importer(
         database=database,

@@ -74,18 +74,35 @@ Answer = str | ToolCall | Sequence[Part] | ModelResponse | Exception
 Script = Answer | Callable[[ModelRequest], Answer | Awaitable[Answer]]
 
 
+# What a model says to memory work that a test is not about.
+_ASIDE = {
+    "extract_facts": '{"candidates": []}',
+    "reconcile_facts": '{"ops": []}',
+    "summarize_window": "A digest.",
+    "summarize_session": "A summary.",
+}
+
+
 class ScriptedModel:
-    """Answers with what it was given, in order, then with ``default``; keeps every request."""
+    """Answers with what it was given, in order, then with ``default``; keeps every request.
+
+    Args:
+        only: the one kind of memory work the script is for; requests for other kinds are answered aside, and not kept.
+    """
 
     name = "scripted"
 
-    def __init__(self, *answers: Script, default: Script = "ok") -> None:
+    def __init__(self, *answers: Script, default: Script = "ok", only: str | None = None) -> None:
         self.answers: list[Script] = list(answers)
         self.default = default
+        self.only = only
         self.requests: list[ModelRequest] = []
         self.asked = asyncio.Event()
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
+        if self.only is not None and (work := request.system[0].name) != self.only:
+            parts = (TextPart(text=_ASIDE[work]),)
+            return ModelResponse(parts=parts, stop_reason=StopReason.END_TURN, model=self.name)
         self.requests.append(request)
         self.asked.set()
         answer: object = self.answers.pop(0) if self.answers else self.default

@@ -20,7 +20,7 @@ PARAMETERS = MemoryParameters(context_window_tokens=8_000, max_output_tokens=500
 
 
 async def test_the_oldest_messages_move_to_recall_verbatim_when_the_threshold_is_crossed(tmp_path: Path) -> None:
-    digest = ScriptedModel(default="Ann spoke of tea and of Rome.")
+    digest = ScriptedModel(default="Ann spoke of tea and of Rome.", only="summarize_window")
     async with running(tmp_path, memory_model=digest, counter=LoudCounter(), parameters=PARAMETERS) as world:
         for text in ("I drink tea LOUD", "I was in Rome once."):
             await world.say(text)
@@ -44,7 +44,7 @@ async def test_the_oldest_messages_move_to_recall_verbatim_when_the_threshold_is
 
 
 async def test_a_failing_digest_is_made_up_for_later(tmp_path: Path) -> None:
-    digest = ScriptedModel(ModelOverloaded("busy"), default="All of it.")
+    digest = ScriptedModel(ModelOverloaded("busy"), default="All of it.", only="summarize_window")
     async with running(tmp_path, memory_model=digest, counter=LoudCounter(), parameters=PARAMETERS) as world:
         for text in ("First LOUD", "Second LOUD"):
             await world.say(text)

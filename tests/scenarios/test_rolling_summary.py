@@ -14,7 +14,7 @@ from tests.world import World, running
 
 
 def summarising(*answers: object, default: str = "A digest.") -> ScriptedModel:
-    return ScriptedModel(*answers, default=default)  # type: ignore[arg-type]  # answers of a script
+    return ScriptedModel(*answers, default=default, only="summarize_session")  # type: ignore[arg-type]  # answers of a script
 
 
 async def idle(world: World, **span: float) -> int:
@@ -48,7 +48,7 @@ async def test_a_new_person_begins_without_a_summary(tmp_path: Path) -> None:
 
 
 async def test_a_session_ends_after_exactly_half_an_hour_and_only_once(tmp_path: Path) -> None:
-    async with running(tmp_path) as world:
+    async with running(tmp_path, memory_model=summarising()) as world:
         await world.say("Hello")
         assert await idle(world, minutes=29, seconds=59) == 0
         assert await idle(world, seconds=1) == 1
@@ -58,7 +58,7 @@ async def test_a_session_ends_after_exactly_half_an_hour_and_only_once(tmp_path:
 
 
 async def test_a_message_after_the_silence_closes_the_old_session_by_itself(tmp_path: Path) -> None:
-    async with running(tmp_path) as world:
+    async with running(tmp_path, memory_model=summarising()) as world:
         await world.say("Hello")
         world.clock.advance(minutes=31)
         await world.say("Hello again")
@@ -119,7 +119,7 @@ async def test_the_last_five_versions_are_kept_and_a_rollback_is_a_new_one(tmp_p
 
 async def test_a_session_of_a_thousand_messages_is_summed_up_in_pieces_that_fit_the_window(tmp_path: Path) -> None:
     parameters = MemoryParameters(context_window_tokens=6_000, max_output_tokens=500)
-    async with running(tmp_path, parameters=parameters) as world:
+    async with running(tmp_path, parameters=parameters, memory_model=summarising()) as world:
         for number in range(500):
             await world.handler.accept(world.incoming(f"Number {number}: " + "many words here " * 10))
         await world.handler.idle()
@@ -140,7 +140,10 @@ async def test_a_session_of_a_thousand_messages_is_summed_up_in_pieces_that_fit_
 
 async def test_two_processes_on_one_database_close_each_idle_session_once(tmp_path: Path) -> None:
     clock = FakeClock()
-    async with running(tmp_path, clock=clock) as one, running(tmp_path, clock=clock) as two:
+    async with (
+        running(tmp_path, clock=clock, memory_model=summarising()) as one,
+        running(tmp_path, clock=clock, memory_model=summarising()) as two,
+    ):
         people = [f"person{number}" for number in range(10)]
         for person in people:
             await one.say("Hello", who=person)
@@ -161,7 +164,7 @@ async def test_jobs_left_at_a_stop_are_done_once_after_the_restart(tmp_path: Pat
         return ""
 
     people = [f"person{number}" for number in range(20)]
-    stuck = ScriptedModel(default=never)
+    stuck = ScriptedModel(default=never, only="summarize_session")
     async with running(tmp_path, clock=clock, memory_model=stuck) as world:
         for person in people:
             await world.handler.accept(world.incoming("Hello", who=person))
@@ -169,7 +172,7 @@ async def test_jobs_left_at_a_stop_are_done_once_after_the_restart(tmp_path: Pat
         clock.advance(minutes=30)
         assert await world.system.sweep_idle() == 20
         await stuck.asked.wait()
-    async with running(tmp_path, clock=clock) as world:
+    async with running(tmp_path, clock=clock, memory_model=summarising()) as world:
         await world.system.settle()
         assert len(world.memory_model.requests) == 20
         for person in people:
