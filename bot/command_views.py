@@ -45,7 +45,7 @@ def overview(found: Overview, *, blind: bool = False) -> str:
         lines += _labelled("summary", found.summary.text if found.summary else "")
         lines += _labelled("earlier in this conversation", found.window_summary)
     last = moment(found.last_activity) if found.last_activity else "never"
-    lines.append(f"{found.messages} messages, {found.passages} documents. Last active: {last}.")
+    lines.append(f"{found.messages} messages, {found.facts} facts, {found.passages} documents. Last active: {last}.")
     return "\n".join(lines)
 
 

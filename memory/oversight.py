@@ -12,6 +12,8 @@ from datetime import datetime
 from memory.database import Transaction
 from memory.policy.audience import SHARED_AUDIENCE
 from memory.privacy import Privacy
+from memory.processes.fact_care import FactCare
+from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
 from memory.processes.undo import By, Undo
 from memory.records import MemoryBlock, Scope, Session, SummaryVersion
@@ -26,6 +28,7 @@ class Overview:
         summary: the rolling summary, or None.
         window_summary: the digest of what left the window of the newest session; may be empty.
         messages: how many are stored.
+        facts: how many are true now.
         passages: documents in archival memory.
         last_activity: when something was last said, or None.
     """
@@ -35,6 +38,7 @@ class Overview:
     summary: SummaryVersion | None
     window_summary: str
     messages: int
+    facts: int
     passages: int
     last_activity: datetime | None
 
@@ -49,6 +53,8 @@ class Oversight:
     Attributes:
         sittings: pauses, ends and begins conversations.
         undo: takes changes back.
+        facts: changes single facts.
+        provenance: explains replies.
     """
 
     def __init__(self, services: Services, privacy: Privacy) -> None:
@@ -67,8 +73,25 @@ class Oversight:
             database=services.database,
             blocks=stores.blocks,
             summaries=stores.summaries,
+            facts=stores.facts,
+            fact_revisions=stores.fact_revisions,
             audit=stores.audit,
+            indexer=services.indexer,
             clock=services.clock,
+        )
+        self.facts = FactCare(
+            database=services.database,
+            facts=stores.facts,
+            audit=stores.audit,
+            indexer=services.indexer,
+            clock=services.clock,
+        )
+        self.provenance = Provenance(
+            replies=stores.reply_sources,
+            facts=stores.facts,
+            recall=stores.recall,
+            archival=stores.archival,
+            sessions=stores.sessions,
         )
 
     async def scopes_of(self, person: str) -> list[Scope]:
@@ -87,6 +110,7 @@ class Oversight:
             summary=await stores.summaries.latest(scope),
             window_summary=session.window_summary if session else "",
             messages=await stores.recall.count(scope),
+            facts=await stores.facts.count(scope),
             passages=(await stores.archival.stats(scope)).total,
             last_activity=session.last_activity_at if session else None,
         )

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from memory.policy.fact_text import normalised, text_hash
-from memory.policy.slots import Slot, slot
+from memory.policy.slots import Slot, slot, takes_back
 from memory.records import Candidate, Fact, FactState
 
 _ARTICLE_WORDS = "a an the der die das den dem ein eine einen einem le la les un une el los las una il lo"
@@ -28,7 +28,7 @@ def same_statement(fact: Fact, candidate: Candidate) -> bool:
     """
     if text_hash(fact.text) == text_hash(candidate.text):
         return True
-    if not _same_slot(fact, candidate):
+    if not _same_slot(fact, candidate) or _contradict(fact, candidate):
         return False
     known, said = _words(fact.text), _words(candidate.text)
     return known == said or (_same_object(fact, candidate) and _in_order(said, known))
@@ -39,8 +39,19 @@ def adds_detail(fact: Fact, candidate: Candidate) -> bool:
     return (
         _same_slot(fact, candidate)
         and _same_object(fact, candidate)
+        and not _contradict(fact, candidate)
         and _in_order(_words(fact.text), _words(candidate.text))
     )
+
+
+def was_unsaid(before: Fact, after: Fact, candidate: Candidate) -> bool:
+    """Whether a change took away what the candidate says: the fact said it before, and says it no longer.
+
+    Args:
+        before, after: the fact on both sides of the change.
+        candidate: what is about to be learned.
+    """
+    return _holds(before, candidate) and not _holds(after, candidate)
 
 
 def confirmed(fact: Fact, candidate: Candidate) -> Fact:
@@ -127,6 +138,19 @@ def undone(work: Mapping[int, tuple[Fact | None, Fact]], present: Mapping[int, F
     return [goals[fact_id] for fact_id in changed if fact_id not in kept], [present[fact_id] for fact_id in kept]
 
 
+def _holds(fact: Fact, candidate: Candidate) -> bool:
+    """Whether the fact is current and says what the candidate says, in its words or as the value of the same slot."""
+    if fact.state is not FactState.CURRENT or _contradict(fact, candidate):
+        return False
+    return same_statement(fact, candidate) or _fill_alike(slot(fact), slot(candidate))
+
+
+def _fill_alike(known: Slot | None, said: Slot | None) -> bool:
+    if known is None or said is None or (known.subject, known.predicate) != (said.subject, said.predicate):
+        return False
+    return known.value <= said.value or said.value <= known.value
+
+
 def _is_untouched(present: Fact, after: Fact) -> bool:
     return all(getattr(present, name) == getattr(after, name) for name in _SAID)
 
@@ -136,6 +160,11 @@ def _same_slot(fact: Fact, candidate: Candidate) -> bool:
         normalised(fact.subject) == normalised(candidate.subject)
         and normalised(fact.predicate) == normalised(candidate.predicate)
     )
+
+
+def _contradict(fact: Fact, candidate: Candidate) -> bool:
+    """Whether one says that something is so and the other that it is not, as in "no longer lives in Rome"."""
+    return takes_back(fact.text) != takes_back(candidate.text)
 
 
 def _same_object(fact: Fact, candidate: Candidate) -> bool:

@@ -196,7 +196,7 @@ class _Guard:
         objections = (
             (fact.id in self._retired, RETIRED),
             (fact.pinned, PINNED),
-            (_says_the_same(fact, candidate), SAME),
+            (same_statement(fact, candidate), SAME),
             (self._is_older(candidate, fact), OLDER),
             (self._room is not None and can_both_be_true(fact, candidate), COMPATIBLE),
             (self._room is not None and len(self._retired) >= self._room, TOO_MANY),
@@ -221,7 +221,7 @@ class _Guard:
         noop = FactOperation(op=FactOp.NOOP, candidate=candidate)
         if text_hash(text) in self._held:
             return replace(noop, fact_id=self._held[text_hash(text)])
-        same = next((fact for fact in self._current() if _says_the_same(fact, candidate)), None)
+        same = next((fact for fact in self._current() if same_statement(fact, candidate)), None)
         return replace(noop, fact_id=same.id) if same else None
 
     def _add_forgotten(self, candidate: Candidate) -> None:
@@ -247,10 +247,6 @@ def _holds(operation: FactOperation) -> bool:
     return operation.op in (FactOp.ADD, FactOp.UPDATE) or (
         operation.op is FactOp.NOOP and operation.fact_id is not None
     )
-
-
-def _says_the_same(fact: Fact, candidate: Candidate) -> bool:
-    return same_statement(fact, candidate) and takes_back(fact.text) == takes_back(candidate.text)
 
 
 def _may_become(fact: Fact, text: str, candidate: Candidate) -> bool:

@@ -10,18 +10,44 @@ from dataclasses import dataclass
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
+from memory.ids import handle_of
+from memory.policy.audience import reach_of_scope
 from memory.ports import Clock
-from memory.records import BLOCK_LABELS, BlockVersion, Change, MemoryBlock, Scope, SummaryVersion
+from memory.processes.indexer import Indexer
+from memory.records import (
+    BLOCK_LABELS,
+    BlockVersion,
+    Change,
+    Fact,
+    FactRevision,
+    FactState,
+    MemoryBlock,
+    Scope,
+    SummaryVersion,
+)
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
+from memory.stores.fact_revisions import FactRevisionStore
+from memory.stores.facts import FactStore
 from memory.stores.summaries import SummaryStore
+
+_SUMMARY = "summary"
+_FACT_CHANGES = 1_000
+
+Version = BlockVersion | SummaryVersion | FactRevision
+"""One change of something that has versions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class By:
-    """Who looks or changes from outside a conversation: a person, or the operator where ``person`` is None."""
+    """Who looks or changes from outside a conversation: a person, or the operator where ``person`` is None.
+
+    Attributes:
+        own: whether it is the person's own memory.
+    """
 
     person: str | None = None
+    own: bool = False
 
     @property
     def audited(self) -> str:
@@ -31,7 +57,14 @@ class By:
     @property
     def actor(self) -> str:
         """The actor of a version."""
+        if self.own:
+            return "person"
         return f"admin:{self.person}" if self.person else "operator"
+
+    @property
+    def command(self) -> str:
+        """The top-level command that it is done with."""
+        return "mydata" if self.own else "memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +101,8 @@ class Undone:
     """What taking something back changes, or has changed.
 
     Attributes:
-        texts: what it is about (``persona``, ``human``, ``summary``) -> text before and after.
+        texts: what it is about (``persona``, ``human``, ``summary``, ``fact k3x2ab``) -> text before and after; that
+            of a fact is empty while it is not current.
         notes: plain sentences on what stays as it is, and what to use instead.
     """
 
@@ -81,18 +115,32 @@ class Undo:
 
     Args:
         database: for the transaction over all stores.
-        blocks, summaries: what has versions.
+        blocks, summaries, facts: what has versions.
+        fact_revisions: the versions of facts.
         audit: says who did it.
+        indexer: makes facts that come back found by their meaning.
         clock: dates it.
     """
 
     def __init__(
-        self, *, database: Database, blocks: BlockStore, summaries: SummaryStore, audit: AuditStore, clock: Clock
+        self,
+        *,
+        database: Database,
+        blocks: BlockStore,
+        summaries: SummaryStore,
+        facts: FactStore,
+        fact_revisions: FactRevisionStore,
+        audit: AuditStore,
+        indexer: Indexer,
+        clock: Clock,
     ) -> None:
         self._database = database
         self._blocks = blocks
         self._summaries = summaries
+        self._facts = facts
+        self._fact_revisions = fact_revisions
         self._audit = audit
+        self._indexer = indexer
         self._clock = clock
 
     async def summary_to(self, scope: Scope, version: int, *, by: By) -> SummaryVersion:
@@ -143,18 +191,8 @@ class Undo:
         Raises:
             InvalidInput: nothing that is kept was changed by it.
         """
-        texts = {}
-        for label in BLOCK_LABELS:
-            before, after = await self._blocks.without(scope, label=label, made=origin.made)
-            if before != after:
-                texts[label] = (before, after)
-        restored, note = await self._summary_before(scope, origin)
-        if restored is not None:
-            texts["summary"] = restored
-        notes = [note] if note else []
-        if not texts and not notes:
-            notes.append(await self._nothing(scope, origin))
-        return Undone(texts=texts, notes=tuple(notes))
+        async with self._database.transaction() as tx:
+            return await self._planned(scope, tx, origin)
 
     async def take_back(self, scope: Scope, origin: Origin, *, by: By) -> Undone:
         """Take back everything that one session or job changed and that still stands.
@@ -165,28 +203,56 @@ class Undo:
         """
         change = Change(actor=by.actor, reason=f"undo of {origin}")
         async with self._database.transaction() as tx:
-            undone = await self.preview(scope, origin)  # nobody else writes while the transaction is open
-            for label, (_, after) in undone.texts.items():
-                if label == "summary":
-                    await self._summaries.append(scope, tx, text=after, change=change, at=self._clock.now())
-                else:
-                    await self._blocks.rewrite(scope, tx, label=label, value=after, change=change, at=self._clock.now())
+            undone = await self._planned(scope, tx, origin)
+            now = self._clock.now()
+            for label in BLOCK_LABELS:
+                if label in undone.texts:
+                    _, value = undone.texts[label]
+                    await self._blocks.rewrite(scope, tx, label=label, value=value, change=change, at=now)
+            if _SUMMARY in undone.texts:
+                await self._summaries.append(scope, tx, text=undone.texts[_SUMMARY][1], change=change, at=now)
+            await self._facts.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
             if undone.texts:
                 await self._note(scope, tx, by, "memory undo", str(origin))
+        self._indexer.kick()
         return undone
 
-    async def origins(self, scope: Scope) -> list[tuple[Origin, BlockVersion | SummaryVersion]]:
-        """The sessions and jobs whose changes are kept, the latest change first, each with that change."""
-        versions: list[BlockVersion | SummaryVersion] = list(await self._summaries.versions(scope))
+    async def origins(self, scope: Scope) -> list[tuple[Origin, Version]]:
+        """The sessions and jobs whose changes are kept, the latest change first, each with that change.
+
+        Of facts the last thousand changes are looked at.
+        """
+        versions: list[Version] = list(await self._summaries.versions(scope))
         for label in BLOCK_LABELS:
             versions += await self._blocks.versions(scope, label)
-        found: dict[Origin, BlockVersion | SummaryVersion] = {}
+        versions += await self._facts.history(reach_of_scope(scope), limit=_FACT_CHANGES)
+        found: dict[Origin, Version] = {}
         for version in sorted(versions, key=lambda version: version.changed_at, reverse=True):
             if version.change.job is not None:
                 found.setdefault(Origin(job=version.change.job), version)
             if version.change.session_id is not None:
                 found.setdefault(Origin(session_id=version.change.session_id), version)
         return list(found.items())
+
+    async def _planned(self, scope: Scope, tx: Transaction, origin: Origin) -> Undone:
+        """What taking back changes. Within a transaction, while which nobody else writes."""
+        texts = {}
+        for label in BLOCK_LABELS:
+            before, after = await self._blocks.without(scope, label=label, made=origin.made)
+            if before != after:
+                texts[label] = (before, after)
+        restored, note = await self._summary_before(scope, origin)
+        if restored is not None:
+            texts[_SUMMARY] = restored
+        notes = [note] if note else []
+        changes, left = await self._facts.without_work(scope, tx, session_id=origin.session_id, job=origin.job)
+        texts |= {_name(before): (_current(before), _current(after)) for before, after in changes}
+        if left:
+            names = ", ".join(_name(fact) for fact in left)
+            notes.append(f"Changed again since, or replaced by something that was, so as it is: {names}.")
+        if not texts and not notes:
+            notes.append(await self._nothing(scope, tx, origin))
+        return Undone(texts=texts, notes=tuple(notes))
 
     async def _summary_before(self, scope: Scope, origin: Origin) -> tuple[tuple[str, str] | None, str]:
         """The summary now and before the origin's change, or why it stays."""
@@ -203,10 +269,19 @@ class Undo:
             return None, "The summary before that one is not kept any more, so the summary stays."
         return (made.text, versions[1].text if len(versions) > 1 else ""), ""
 
-    async def _nothing(self, scope: Scope, origin: Origin) -> str:
-        if any(known == origin for known, _ in await self.origins(scope)):
+    async def _nothing(self, scope: Scope, tx: Transaction, origin: Origin) -> str:
+        facts = await self._fact_revisions.of_work(scope, tx, session_id=origin.session_id, job=origin.job)
+        if facts or any(known == origin for known, _ in await self.origins(scope)):
             return f"Nothing that {origin} changed stands there any more."
         raise InvalidInput(f"Nothing that is kept here was changed by {origin}.")
 
     async def _note(self, scope: Scope, tx: Transaction, by: By, action: str, detail: str) -> None:
         await self._audit.note(scope, tx, actor=by.audited, action=action, detail=detail)
+
+
+def _name(fact: Fact) -> str:
+    return f"fact {handle_of(fact.id)}"
+
+
+def _current(fact: Fact) -> str:
+    return fact.text if fact.state is FactState.CURRENT else ""

@@ -27,6 +27,7 @@ from memory.schema import archival_stats, passages
 from memory.stores.scoped import (
     as_stored,
     delete_scope,
+    in_reach,
     in_scope,
     restore_rows,
     rows_of_scope,
@@ -223,6 +224,12 @@ class ArchivalStore:
         query = select(passages).where(_alive(scope)).order_by(passages.c.id)
         async with self._database.read() as connection:
             return [_passage(row) for row in await connection.execute(query)]
+
+    async def get(self, reach: Reach, passage_ids: Collection[int]) -> list[Passage]:
+        """The passages of these ids within reach, forgotten or not; unknown ids are left out."""
+        query = select(passages).where(in_reach(passages, reach), passages.c.id.in_(passage_ids))
+        async with self._database.read() as connection:
+            return [_passage(row) for row in await connection.execute(query.order_by(passages.c.id))]
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every passage of a scope, the forgotten ones included, oldest first."""

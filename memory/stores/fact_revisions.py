@@ -5,12 +5,12 @@ Invariant: revisions are only ever added. A change that is taken back is one mor
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, func, insert, select
+from sqlalchemy import Row, Select, insert, or_, select
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -156,13 +156,18 @@ class FactRevisionStore:
             query = query.where(fact_revisions.c.job == job)
         return [_change(row) for row in await tx.connection.execute(_newest_first(query))]
 
-    async def last_changed(self, scope: Scope, tx: Transaction, *, fact_ids: Collection[int]) -> datetime | None:
-        """When one of these facts was changed last; None where none of them ever was."""
-        query = select(func.max(fact_revisions.c.changed_at)).where(
-            in_scope(fact_revisions, scope), fact_revisions.c.fact_id.in_(fact_ids)
-        )
-        found: datetime | None = (await tx.connection.execute(query)).scalar_one()
-        return found
+    async def later_than(self, scope: Scope, tx: Transaction, *, at: datetime) -> list[FactChange]:
+        """Every change made after a moment, newest first."""
+        query = select(fact_revisions).where(in_scope(fact_revisions, scope), fact_revisions.c.changed_at > at)
+        return [_change(row) for row in await tx.connection.execute(_newest_first(query))]
+
+    async def is_disowned(self, scope: Scope, tx: Transaction, *, source_message: int, at: datetime) -> bool:
+        """Whether something that a message taught was forgotten or corrected after a moment."""
+        table = fact_revisions
+        taught = select(table.c.fact_id).where(in_scope(table, scope), table.c.source_message == source_message)
+        unwanted = or_(table.c.action == "correct", table.c.after["state"].as_string() == FactState.FORGOTTEN.value)
+        later = in_scope(table, scope) & (table.c.changed_at > at) & table.c.fact_id.in_(taught)
+        return (await tx.connection.execute(select(table.c.id).where(later, unwanted).limit(1))).first() is not None
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every revision of a scope, oldest first."""

@@ -14,6 +14,7 @@ from sqlalchemy import ColumnElement, Row, and_, insert, or_, select, update
 
 from memory.database import Transaction
 from memory.policy.chunking import cut
+from memory.policy.fact_changes import was_unsaid
 from memory.policy.fact_text import text_hash
 from memory.ports import TokenCounter
 from memory.records import Candidate, Change, Fact, FactRevision, FactState, Scope, Source
@@ -63,16 +64,25 @@ class FactTable:
         query = select(facts).where(in_scope(facts, scope), true_at(at), condition).order_by(facts.c.id)
         return [fact_of_row(row) for row in await tx.connection.execute(query)]
 
-    async def retired_since(self, scope: Scope, tx: Transaction, said: Candidate, at: datetime) -> bool:
-        """Whether what has the candidate's words was retired by something later than ``at``."""
-        query = select(facts.c.id).where(
-            in_scope(facts, scope),
-            facts.c.text_hash == text_hash(said.text),
-            facts.c.state != FactState.CURRENT.value,
+    async def is_settled(
+        self, scope: Scope, tx: Transaction, said: Candidate, source_message: int | None, at: datetime
+    ) -> bool:
+        """Whether something later took away what the candidate says, so that it is not learned anew.
+
+        Where what a message taught was forgotten or corrected, the message teaches nothing more: said in other
+        words, it would come back.
+
+        Args:
+            said: what is about to be learned.
+            source_message: the message it was learned from.
+            at: when it was said.
+        """
+        later = await self._revisions.later_than(scope, tx, at=at)
+        if any(past.before and was_unsaid(past.before, past.after, said) for past in later):
+            return True
+        return source_message is not None and await self._revisions.is_disowned(
+            scope, tx, source_message=source_message, at=at
         )
-        fact_ids = (await tx.connection.execute(query)).scalars().all()
-        last = await self._revisions.last_changed(scope, tx, fact_ids=fact_ids)
-        return last is not None and last > at
 
     async def confirm(self, tx: Transaction, fact: Fact) -> None:
         """Write a fact whose confidence and date alone are new."""

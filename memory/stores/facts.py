@@ -96,8 +96,8 @@ class FactStore(FactReader):
             replaces: current facts that it takes the place of; they are superseded by it.
 
         Returns:
-            None where the same was retired by something said or wished for later: it is not learned anew from what
-            was said before.
+            None where something said or wished for later took it away: it is not learned anew from what was said
+            before.
 
         Raises:
             InvalidInput: the text is empty.
@@ -109,7 +109,7 @@ class FactStore(FactReader):
         replaced = [old for old in [await self._table.changeable(scope, tx, one, change) for one in replaces] if old]
         fact = await self._said_again(scope, tx, said, change, at)
         if fact is None:
-            if await self._table.retired_since(scope, tx, said, at):
+            if await self._table.is_settled(scope, tx, said, change.source_message, at):
                 return None
             fact = _with_previous_value(_new_fact(self._ids.next(), scope, said, change.source_message, at), replaced)
             await self._table.revise(None, fact, tx, action="add", change=change, at=at, candidate=said.text)
@@ -137,9 +137,12 @@ class FactStore(FactReader):
             candidate: what was said; a triple, dates and links in it become the fact's.
             at: when it was said.
             text: the new text where it is not the candidate's own.
+
+        Returns:
+            None, too, where something later took away what the candidate says.
         """
         fact = await self._table.changeable(scope, tx, fact_id, change)
-        if fact is None:
+        if fact is None or await self._table.is_settled(scope, tx, candidate, change.source_message, as_stored(at)):
             return None
         after = detailed(fact, candidate, text or candidate.text)
         after = replace(after, updated_at=max(fact.updated_at, as_stored(at)))
@@ -231,12 +234,17 @@ class FactStore(FactReader):
         Raises:
             InvalidInput: there is no such change, or there is nothing of it to take back.
         """
+        present, after = await self.without(scope, tx, revision_id=revision_id)
+        return await self._table.revise(present, after, tx, action="revert", change=change, at=at)
+
+    async def without(self, scope: Scope, tx: Transaction, *, revision_id: int) -> tuple[Fact, Fact]:
+        """A fact as it is, and as ``revert`` would make it. Raises InvalidInput, as that does."""
         past = await self._revisions.load(scope, tx, revision_id=revision_id)
         [present] = (await self._table.load(scope, tx, [past.revision.fact_id])).values()
         after = taken_back(present, past.before, past.after)
         if after == present:
-            raise InvalidInput(f"The fact is already as it was before revision {revision_id}.")
-        return await self._table.revise(present, after, tx, action="revert", change=change, at=at)
+            raise InvalidInput("The fact is already as it was before that change.")
+        return present, after
 
     async def undo(
         self,
@@ -259,17 +267,28 @@ class FactStore(FactReader):
         Raises:
             InvalidInput: neither is named.
         """
+        changes, left = await self.without_work(scope, tx, session_id=session_id, job=job)
+        reverted = [
+            await self._table.revise(before, after, tx, action="revert", change=change, at=at)
+            for before, after in changes
+        ]
+        return Undone(reverted=tuple(reverted), left=tuple(left))
+
+    async def without_work(
+        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
+    ) -> tuple[list[tuple[Fact, Fact]], list[Fact]]:
+        """What ``undo`` would do.
+
+        Returns:
+            the facts it would change, as they are and as they would be; and those that would stay as they are.
+        """
         work: dict[int, tuple[Fact | None, Fact]] = {}
         for past in await self._revisions.of_work(scope, tx, session_id=session_id, job=job):
             _, after = work.get(past.revision.fact_id, (None, past.after))
             work[past.revision.fact_id] = (past.before, after)
         present = await self._table.load(scope, tx, work.keys())
         goals, left = undone(work, present)
-        reverted = [
-            await self._table.revise(present[goal.id], goal, tx, action="revert", change=change, at=at)
-            for goal in goals
-        ]
-        return Undone(reverted=tuple(reverted), left=tuple(left))
+        return [(present[goal.id], goal) for goal in goals], left
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every fact of a scope, in the order they were learned."""
