@@ -13,7 +13,7 @@ import contextlib
 import sys
 import threading
 import uuid
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ from bot.commands import Attachment, Caller, Commands, Invocation
 from memory.errors import InvalidInput
 from memory.ports import Clock
 
+_UNANSWERED = "No answer can be given right now. Your message is kept, and answered once that is possible."
 _SILENCED = "The bot is silenced here; /memory unsilence ends that."
 
 ReadLine = Callable[[], str | None]
@@ -56,6 +57,7 @@ class ConsoleAdapter:
         name: who is typing; the person is ``console:<name>``.
         audience: who hears it, as in a chat platform, to try out what is remembered where.
         on_message: stores and queues a message.
+        settled: waits until nothing is queued any more, with or without a reply.
         clock: stamps the messages.
         read_line: blocks for the next line; None at the end of the input.
         write: shows one reply.
@@ -73,6 +75,7 @@ class ConsoleAdapter:
         name: str,
         audience: str,
         on_message: OnMessage,
+        settled: Callable[[], Awaitable[object]],
         clock: Clock,
         read_line: ReadLine,
         write: Callable[[str], None],
@@ -83,6 +86,7 @@ class ConsoleAdapter:
     ) -> None:
         self._name = name
         self._on_message = on_message
+        self._settled = settled
         self._clock = clock
         self._read_line = read_line
         self._write = write
@@ -152,9 +156,19 @@ class ConsoleAdapter:
         if not await self._on_message(incoming):
             self._tell(_SILENCED)
             return
-        await self._replied.wait()
+        await self._reply_or_none()
         if self._unread is not None:
             raise self._unread
+
+    async def _reply_or_none(self) -> None:
+        """Wait for the reply; where a turn broke so badly that none can be given, say so instead."""
+        waits = [asyncio.ensure_future(self._replied.wait()), asyncio.ensure_future(self._settled())]
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+        if not self._replied.is_set():
+            self._tell(_UNANSWERED)
 
     async def _run_command(self, text: str, commands: Commands) -> str:
         """What a command answers."""

@@ -139,6 +139,7 @@ async def run_console(settings: Settings, *, name: str, audience: str, replay: b
             name=name,
             audience=audience,
             on_message=application.handler.accept,
+            settled=application.handler.idle,
             clock=clock,
             read_line=terminal_reader(f"{name}> ") if at_terminal else pipe_reader(sys.stdin),
             write=_show_reply(settings.agent_name) if at_terminal else _print_reply,

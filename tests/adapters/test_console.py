@@ -25,22 +25,31 @@ class Chat:
     """A console over given lines; what comes in is answered by its own text in capitals, unless told otherwise."""
 
     def __init__(
-        self, lines: Iterable[str], *, replay: bool = False, answers: bool = True, write: Write | None = None
+        self,
+        lines: Iterable[str],
+        *,
+        replay: bool = False,
+        answers: bool = True,
+        write: Write | None = None,
+        tell: Write | None = None,
     ) -> None:
         self.accepted: list[IncomingMessage] = []
         self.arrived = asyncio.Event()
         self.written: list[str] = []
         self.answers = answers
+        self.settled = asyncio.Event()
         reading = iter(lines)
         clock = ReplayClock(datetime(1990, 1, 1, tzinfo=UTC)) if replay else None
         self.adapter = ConsoleAdapter(
             name="ann",
             audience="guild:7",
             on_message=self.accept,
+            settled=self.settled.wait,
             clock=clock or FakeClock(),
             read_line=lambda: next(reading, None),
             write=write or self.written.append,
             replay=clock,
+            tell=tell or self.written.append,
         )
 
     async def accept(self, message: IncomingMessage) -> bool:
@@ -146,6 +155,7 @@ async def test_a_line_with_a_slash_is_a_command_and_no_message(tmp_path: Path) -
             name="ann",
             audience="guild:7",
             on_message=world.handler.accept,
+            settled=world.handler.idle,
             clock=world.clock,
             read_line=lambda: lines.pop(0) if lines else None,
             write=written.append,
@@ -179,6 +189,7 @@ async def test_what_a_command_asks_to_confirm_is_confirmed_by_writing_it_again(t
             name="ann",
             audience="dm",
             on_message=world.handler.accept,
+            settled=world.handler.idle,
             clock=world.clock,
             read_line=lambda: lines.pop(0) if lines else None,
             write=written.append,
@@ -192,3 +203,13 @@ async def test_what_a_command_asks_to_confirm_is_confirmed_by_writing_it_again(t
 def window_of(world: World) -> tuple[Scope, str]:
     where = Conversation(platform="console", key="console:ann:guild:7", audience="guild:7")
     return world.memory(where=where).place.scope, where.key
+
+
+async def test_a_line_that_can_never_be_answered_does_not_hold_up_the_next() -> None:
+    notices: list[str] = []
+    chat = Chat(["hello", "again"], answers=False, tell=notices.append)
+    chat.settled.set()
+    await chat.adapter.run()
+    assert [message.text for message in chat.accepted] == ["hello", "again"]
+    assert len(notices) == 2
+    assert chat.written == []

@@ -86,7 +86,13 @@ async def on_console() -> AsyncIterator[Stage]:
         shown.append(text)
 
     adapter = ConsoleAdapter(
-        name="ann", audience="dm", on_message=inbox.store, clock=FakeClock(), read_line=typed.get, write=write
+        name="ann",
+        audience="dm",
+        on_message=inbox.store,
+        settled=asyncio.Event().wait,
+        clock=FakeClock(),
+        read_line=typed.get,
+        write=write,
     )
 
     async def asked(text: str) -> IncomingMessage:

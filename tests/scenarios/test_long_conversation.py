@@ -86,6 +86,7 @@ async def test_a_conversation_of_three_months_fits_every_window_and_loses_nothin
                 name="ann",
                 audience="dm",
                 on_message=application.handler.accept,
+                settled=application.handler.idle,
                 clock=clock,
                 read_line=lambda: next(lines, None),
                 write=replies.append,
