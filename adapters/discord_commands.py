@@ -19,7 +19,7 @@ import structlog
 from discord import app_commands
 
 from adapters.discord_answers import Confirmation, send_reply, tell
-from adapters.discord_message import PLATFORM, conversation_in
+from adapters.discord_message import PLATFORM, conversation_in, link_to
 from bot import replies
 from bot.commands import Argument, Caller, Command, Commands, Group, Invocation, Kind
 
@@ -202,6 +202,7 @@ def invocation_of(interaction: discord.Interaction, options: Mapping[str, object
         caller=caller_of(interaction),
         conversation=conversation_in(channel, interaction.guild),
         arguments={name: _as_text(value) for name, value in options.items() if value is not None},
+        link_to=link_to,
     )
 
 

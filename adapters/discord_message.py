@@ -11,6 +11,7 @@ import re
 import discord
 
 from bot.chat import Conversation, IncomingMessage
+from bot.commands import MessagePlace
 
 PLATFORM = "discord"
 
@@ -71,6 +72,15 @@ def conversation_in(channel: discord.abc.Snowflake, guild: discord.Guild | None)
 def channel_id(conversation: Conversation) -> int:
     """The id of the channel, thread or direct chat that a conversation's key names."""
     return int(conversation.key.removeprefix(f"{PLATFORM}:"))
+
+
+def link_to(place: MessagePlace) -> str | None:
+    """The address of a message; None where its server is not known."""
+    channel = place.conversation.removeprefix(f"{PLATFORM}:")
+    kind, _, server = (place.community or place.audience).partition(":")
+    if kind not in ("guild", "dm"):
+        return None
+    return f"https://discord.com/channels/{server or '@me'}/{channel}/{place.platform_id}"
 
 
 def _whole_server_reads(channel: discord.abc.GuildChannel) -> bool:

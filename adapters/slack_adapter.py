@@ -108,6 +108,7 @@ class SlackAdapter:
             self._commands = SlackCommands(
                 self._table,
                 team=identity["team_id"],
+                workspace=identity.get("url") or "",
                 bot_user=identity["user_id"],
                 bot_name=bot_name,
                 directory=directory,

@@ -11,6 +11,7 @@ import secrets
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -21,7 +22,7 @@ from adapters.slack_answers import ReplyPath, SlackAnswers
 from adapters.slack_blocks import CONFIRM_ACTION, messages_for
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_errors import TRANSPORT_ERRORS, error_code
-from adapters.slack_events import ChannelKind, SlackPost, conversation_in, kind_by_id
+from adapters.slack_events import ChannelKind, SlackPost, conversation_in, kind_by_id, link_to
 from adapters.slack_text import from_slack, with_persons
 from bot.command_text import TypedCommand, parse
 from bot.commands import Caller, CommandReply, Commands, Group, Invocation
@@ -75,6 +76,7 @@ class SlackCommands:
     Args:
         commands: the table, and what runs it.
         team: the workspace.
+        workspace: its address, as ``https://acme.slack.com/``; empty where Slack did not say.
         bot_user: the bot's user id.
         bot_name: its name.
         directory: looks up names, channels and admins.
@@ -87,6 +89,7 @@ class SlackCommands:
         commands: Commands,
         *,
         team: str,
+        workspace: str,
         bot_user: str,
         bot_name: str,
         directory: SlackDirectory,
@@ -95,6 +98,7 @@ class SlackCommands:
     ) -> None:
         self._commands = commands
         self._team = team
+        self._link_to = partial(link_to, workspace=workspace, team=team)
         self._bot_user = bot_user
         self._bot_name = bot_name
         self._directory = directory
@@ -200,6 +204,7 @@ class SlackCommands:
             conversation=conversation_in(call.path.channel, call.path.thread_ts, team=call.team, kind=kind),
             arguments=typed.arguments,
             confirmed=confirmed or typed.confirmed,
+            link_to=self._link_to,
         )
         reply = await self._commands.run(typed.group, typed.name, invocation)
         await self._answer(call, reply, in_place=confirmed)

@@ -14,6 +14,7 @@ from typing import Any
 
 from adapters.slack_text import mentioned_users
 from bot.chat import Conversation
+from bot.commands import MessagePlace
 
 EVENTS = ("app_mention", "message.im", "message.mpim")
 """The events the app subscribes to, as its manifest lists them."""
@@ -184,3 +185,19 @@ def address_of(conversation: Conversation) -> Address:
     """The inverse of the key that ``conversation_of`` writes."""
     _, _, channel, *thread = conversation.key.split(":", 3)
     return Address(channel=channel, thread_ts=thread[0] if thread else None)
+
+
+def link_to(place: MessagePlace, *, workspace: str, team: str) -> str | None:
+    """The address of a message; None where it was said in another workspace.
+
+    Args:
+        place: where it stands.
+        workspace: the workspace's own address, as ``https://acme.slack.com/``; empty where it is not known.
+        team: the workspace.
+    """
+    _, its_team, channel, *thread = place.conversation.split(":", 3)
+    if not workspace or its_team != team:
+        return None
+    address = f"{workspace}archives/{channel}/p{place.platform_id.replace('.', '')}"
+    replies_to = [ts for ts in thread if ts != place.platform_id]
+    return f"{address}?thread_ts={replies_to[0]}&cid={channel}" if replies_to else address

@@ -53,11 +53,11 @@ def summary(
         changed = diff_lines(found[1].text, found[0].text) if len(found) > 1 else []
         print_json({"person": person, "versions": [_as_row(one) for one in found], "diff": changed})
     elif version is not None:
-        _print(f"{views.version_line(found[0])}\n{found[0].text}")
+        print_text(f"{views.version_line(found[0])}\n{found[0].text}")
     else:
-        _print("\n".join(f"- {views.version_line(one)}" for one in found) or "There is no summary yet.")
+        print_text("\n".join(f"- {views.version_line(one)}" for one in found) or "There is no summary yet.")
         if len(found) > 1:
-            _print(f"\nWhat version {found[0].version} changed:\n{_difference(found[1].text, found[0].text)}")
+            print_text(f"\nWhat version {found[0].version} changed:\n{_difference(found[1].text, found[0].text)}")
 
 
 @version_commands.command("rollback")
@@ -85,13 +85,13 @@ def rollback(  # noqa: PLR0917  # Typer makes options of them
 
     if not yes:
         before, after = with_memory(data_dir, preview)
-        _confirm(_difference(before, after), "Roll back?")
+        confirm_change(_difference(before, after), "Roll back?")
     made = with_memory(data_dir, change)
     what = block or "summary"
     if as_json:
         print_json({"person": person, "what": what, "version": made, "text_of": version})
     else:
-        _print(f"Version {made} of the {what} is the text of version {version}.")
+        print_text(f"Version {made} of the {what} is the text of version {version}.")
 
 
 @version_commands.command("undo")
@@ -116,12 +116,12 @@ def undo(  # noqa: PLR0917  # Typer makes options of them
         planned = with_memory(data_dir, preview)
         if planned.texts:
             shown = [f"{name}:\n{_difference(before, after)}" for name, (before, after) in planned.texts.items()]
-            _confirm("\n".join([*shown, *planned.notes]), "Take it back?")
+            confirm_change("\n".join([*shown, *planned.notes]), "Take it back?")
     undone = with_memory(data_dir, change)
     if as_json:
         print_json({"person": person, "changed": list(undone.texts), "notes": list(undone.notes)})
     else:
-        _print("\n".join([f"Taken back, as a new version: {name}." for name in undone.texts] + [*undone.notes]))
+        print_text("\n".join([f"Taken back, as a new version: {name}." for name in undone.texts] + [*undone.notes]))
     raise typer.Exit(0 if undone.texts else 1)
 
 
@@ -139,7 +139,7 @@ def audit(person: Person, data_dir: DataDir = None, as_json: AsJson = False) -> 
         ]
         print_json({"person": person, "entries": rows})
     else:
-        _print(views.audit(entries))
+        print_text(views.audit(entries))
 
 
 @version_commands.command("end-session")
@@ -158,7 +158,7 @@ def end_session(person: Person, audience: Audience = None, data_dir: DataDir = N
     if as_json:
         print_json({"person": person, "ended": ended})
     else:
-        _print("\n".join(f"Ended session {session_id}." for session_id in ended) or "There is no open session.")
+        print_text("\n".join(f"Ended session {session_id}." for session_id in ended) or "There is no open session.")
 
 
 async def _scope(app: Application, person: str, audience: str | None) -> Scope:
@@ -191,12 +191,14 @@ def _difference(before: str, after: str) -> str:
     return "\n".join(diff_lines(before, after))
 
 
-def _confirm(shown: str, question: str) -> None:
+def confirm_change(shown: str, question: str) -> None:
+    """Ask before a change. Raises typer.Exit where the answer is no."""
     print(shown, file=sys.stderr)
     if not typer.confirm(question, err=True):
         print("Nothing was changed.", file=sys.stderr)
         raise typer.Exit(1)
 
 
-def _print(text: str) -> None:
+def print_text(text: str) -> None:
+    """Print for people, without any markup."""
     Console(markup=False, highlight=False, soft_wrap=True).print(text)

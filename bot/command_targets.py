@@ -1,18 +1,32 @@
-"""Whose memory an admin command is about: the person and the scope, as far as the caller reaches.
+"""Whose memory an admin command is about: the person and the scope, as far as the caller reaches; and its row.
 
 Invariant: a scope that the caller does not reach is not told apart from one that does not exist.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bot.commands import Invocation, Services, acts_everywhere, community_of
+from bot.commands import (
+    Argument,
+    Command,
+    Group,
+    Handler,
+    Invocation,
+    Kind,
+    Services,
+    Suggestion,
+    acts_everywhere,
+    community_of,
+)
 from memory.errors import InvalidInput
 from memory.policy.audience import SHARED_AUDIENCE
 from memory.policy.permissions import Access, Authority, access_to
 from memory.processes.undo import By
 from memory.records import Scope, check_audience, check_person
+
+_HIDDEN = "The texts of direct messages are not shown here (SLACK_ADMIN_READS_DMS)."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,3 +96,26 @@ def number(call: Invocation, name: str) -> int | None:
     if not (given.isascii() and given.isdigit()):
         raise InvalidInput(f"{given[:40]!r} is no number. Give a number for {name}, as in {name}:3.")
     return int(given)
+
+
+async def noted(services: Services, about: Target, action: str, detail: str = "") -> None:
+    """Write a look into the person's audit log."""
+    await services.system.oversight.note(about.scope, by=about.by, action=action, detail=detail)
+
+
+def with_hint(text: str, about: Target) -> str:
+    """The text, with a word on why no remembered text stands in it, where that is so."""
+    return f"{text}\n\n{_HIDDEN}" if about.blind else text
+
+
+async def _suggest_audiences(services: Services, call: Invocation) -> Sequence[Suggestion]:
+    return [Suggestion(value=one.scope.audience, label=one.scope.audience) for one in await targets(services, call)]
+
+
+PERSON = Argument(name="person", help="Whose memory.", kind=Kind.PERSON)
+_AUDIENCE = Argument(name="audience", help="Of which conversations.", required=False, suggest=_suggest_audiences)
+
+
+def about_person(name: str, help_text: str, run: Handler, *arguments: Argument) -> Command:
+    """The row of an admin command about a person's memory."""
+    return Command(group=Group.MEMORY, name=name, help=help_text, run=run, arguments=(PERSON, *arguments, _AUDIENCE))

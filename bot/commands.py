@@ -58,6 +58,32 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MessagePlace:
+    """Where a message of the caller stands on its platform.
+
+    Attributes:
+        conversation: the conversation's key.
+        audience: who could hear it.
+        community: the server or team that it was said in, as far as that is known.
+        platform_id: the platform's own id of the message.
+    """
+
+    conversation: str
+    audience: str
+    community: str | None
+    platform_id: str
+
+
+LinkTo = Callable[[MessagePlace], str | None]
+"""The address under which the caller can open a message; None where the platform has none."""
+
+
+def no_link(place: MessagePlace) -> None:
+    """For platforms whose messages have no address."""
+    return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Invocation:
     """One call of a command.
 
@@ -65,12 +91,14 @@ class Invocation:
         conversation: where it was called.
         arguments: by name; persons in our own form (``discord:<id>``).
         confirmed: whether the caller has confirmed what the first reply asked to confirm.
+        link_to: links to messages on the platform that it was called on.
     """
 
     caller: Caller
     conversation: Conversation
     arguments: Mapping[str, str] = field(default_factory=dict)
     confirmed: bool = False
+    link_to: LinkTo = no_link
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot import command_views as views
-from bot.command_targets import Target, number, target, targets
+from bot.command_targets import PERSON, Target, about_person, noted, number, target, targets, with_hint
 from bot.commands import (
     Argument,
     Command,
     CommandReply,
     Group,
-    Handler,
     Invocation,
     Kind,
     Services,
@@ -27,14 +26,13 @@ from memory.processes.undo import Undone, origin_of
 from memory.records import BLOCK_LABELS, BlockVersion, Session, SummaryVersion
 
 _AUDIT_ENTRIES = 30
-_HIDDEN = "The texts of direct messages are not shown here (SLACK_ADMIN_READS_DMS)."
 
 
 async def _view(services: Services, call: Invocation) -> CommandReply:
     about = await target(services, call)
     found = await services.system.oversight.overview(about.scope)
-    await _noted(services, about, "memory view")
-    return CommandReply(text=_with_hint(views.overview(found, blind=about.blind), about))
+    await noted(services, about, "memory view")
+    return CommandReply(text=with_hint(views.overview(found, blind=about.blind), about))
 
 
 async def _summary(services: Services, call: Invocation) -> CommandReply:
@@ -46,8 +44,8 @@ async def _summary(services: Services, call: Invocation) -> CommandReply:
     else:
         one = await summaries.get(about.scope, version)
         text = views.version_line(one) if about.blind else f"{views.version_line(one)}\n{views.fenced(one.text)}"
-    await _noted(services, about, "memory summary", "" if version is None else f"version {version}")
-    return CommandReply(text=_with_hint(text, about))
+    await noted(services, about, "memory summary", "" if version is None else f"version {version}")
+    return CommandReply(text=with_hint(text, about))
 
 
 async def _rollback(services: Services, call: Invocation) -> CommandReply:
@@ -57,10 +55,10 @@ async def _rollback(services: Services, call: Invocation) -> CommandReply:
     undo = services.system.oversight.undo
     if not call.confirmed:
         before, after = await undo.texts(about.scope, label, version)
-        await _noted(services, about, "memory rollback preview", f"{label or 'summary'} version {version}")
+        await noted(services, about, "memory rollback preview", f"{label or 'summary'} version {version}")
         shown = "" if about.blind else "\n" + views.difference(before, after)
         text = f"Going back to version {version} of the {label or 'summary'} changes this:{shown}"
-        return CommandReply(text=_with_hint(text, about), confirm="Roll back")
+        return CommandReply(text=with_hint(text, about), confirm="Roll back")
     if label is None:
         made = (await undo.summary_to(about.scope, version, by=about.by)).version
     else:
@@ -79,11 +77,11 @@ async def _undo(services: Services, call: Invocation) -> CommandReply:
         heading = f"Taken back, as new versions: {', '.join(undone.texts)}."
     else:
         undone = await undo.preview(about.scope, origin)
-        await _noted(services, about, "memory undo preview", str(origin))
+        await noted(services, about, "memory undo preview", str(origin))
         heading = f"Taking back what {origin} changed changes this:"
     if not undone.texts:
         return CommandReply(text="\n".join(undone.notes), succeeded=False)
-    text = _with_hint(_undone(heading, undone, about), about)
+    text = with_hint(_undone(heading, undone, about), about)
     return CommandReply(text=text, confirm=None if call.confirmed else "Take back")
 
 
@@ -106,7 +104,7 @@ async def _audit(services: Services, call: Invocation) -> CommandReply:
         entry for about in reached for entry in await audit.recent(reach_of_scope(about.scope), limit=_AUDIT_ENTRIES)
     ]
     for about in reached:
-        await _noted(services, about, "memory audit")
+        await noted(services, about, "memory audit")
     newest = sorted(entries, key=lambda entry: entry.id, reverse=True)[:_AUDIT_ENTRIES]
     return CommandReply(text=views.audit(newest))
 
@@ -153,14 +151,6 @@ async def _set_silence(services: Services, call: Invocation, *, silent: bool) ->
         )
 
 
-async def _noted(services: Services, about: Target, action: str, detail: str = "") -> None:
-    await services.system.oversight.note(about.scope, by=about.by, action=action, detail=detail)
-
-
-def _with_hint(text: str, about: Target) -> str:
-    return f"{text}\n\n{_HIDDEN}" if about.blind else text
-
-
 async def _suggest_versions(services: Services, call: Invocation) -> Sequence[Suggestion]:
     about, label = await target(services, call), call.arguments.get("block")
     stores = services.system.stores
@@ -172,12 +162,13 @@ async def _suggest_versions(services: Services, call: Invocation) -> Sequence[Su
 
 async def _suggest_origins(services: Services, call: Invocation) -> Sequence[Suggestion]:
     about = await target(services, call)
+    found = await services.system.oversight.undo.origins(about.scope)  # sessions first: each exchange has a job
     return [
         Suggestion(
             value=origin.job or str(origin.session_id),
             label=f"{origin}, {views.moment(version.changed_at)}, {version.change.reason}",
         )
-        for origin, version in await services.system.oversight.undo.origins(about.scope)
+        for origin, version in sorted(found, key=lambda one: one[0].job is not None)
     ]
 
 
@@ -189,30 +180,13 @@ async def _suggest_open_sessions(services: Services, call: Invocation) -> Sequen
     ]
 
 
-async def _suggest_audiences(services: Services, call: Invocation) -> Sequence[Suggestion]:
-    return [Suggestion(value=one.scope.audience, label=one.scope.audience) for one in await targets(services, call)]
-
-
 async def _suggest_blocks(services: Services, call: Invocation) -> Sequence[Suggestion]:
     return [Suggestion(value=label, label=label) for label in BLOCK_LABELS]
 
 
-_PERSON = Argument(name="person", help="Whose memory.", kind=Kind.PERSON)
-_AUDIENCE = Argument(
-    name="audience",
-    help="Of which conversations.",
-    required=False,
-    suggest=_suggest_audiences,
-)
-
-
-def _about_person(name: str, help_text: str, run: Handler, *arguments: Argument) -> Command:
-    return Command(group=Group.MEMORY, name=name, help=help_text, run=run, arguments=(_PERSON, *arguments, _AUDIENCE))
-
-
 MEMORY_COMMANDS: tuple[Command, ...] = (
-    _about_person("view", "What is remembered about a person.", _view),
-    _about_person(
+    about_person("view", "What is remembered about a person.", _view),
+    about_person(
         "summary",
         "The versions of a person's summary, and what the newest changed.",
         _summary,
@@ -224,7 +198,7 @@ MEMORY_COMMANDS: tuple[Command, ...] = (
             suggest=_suggest_versions,
         ),
     ),
-    _about_person(
+    about_person(
         "rollback",
         "Go back to an earlier version of the summary or of core memory.",
         _rollback,
@@ -236,13 +210,13 @@ MEMORY_COMMANDS: tuple[Command, ...] = (
             suggest=_suggest_blocks,
         ),
     ),
-    _about_person(
+    about_person(
         "undo",
         "Take back everything that one session or one job changed.",
         _undo,
         Argument(name="session", help="A session's number or a job's key.", suggest=_suggest_origins),
     ),
-    _about_person(
+    about_person(
         "end-session",
         "End a person's open conversations, so that they are summed up.",
         _end_session,
@@ -259,7 +233,7 @@ MEMORY_COMMANDS: tuple[Command, ...] = (
         name="audit",
         help="Who looked at or changed a person's memory.",
         run=_audit,
-        arguments=(_PERSON,),
+        arguments=(PERSON,),
     ),
     Command(group=Group.MEMORY, name="silence", help="Neither answer nor keep anything in this channel.", run=_silence),
     Command(group=Group.MEMORY, name="unsilence", help="Answer in this channel again.", run=_unsilence),

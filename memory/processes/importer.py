@@ -26,7 +26,6 @@ from memory.stores.audit import AuditStore
 from memory.stores.recall import RecallStore
 
 if TYPE_CHECKING:
-
     from memory.policy.export_format import KeptInScope
 
 _log = structlog.get_logger(__name__)

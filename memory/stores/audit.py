@@ -1,4 +1,4 @@
-"""The audit log: every look at and change of a person's memory by somebody else, for that person to read.
+"""The audit log: every look at and change of a person's memory by somebody else, and own changes of facts, to read.
 
 Invariant: entries are only ever added, and hold no text of any memory.
 """
