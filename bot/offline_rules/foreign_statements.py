@@ -113,22 +113,32 @@ works_at | я (?:сейчас )?работаю в {x} | User работает в
 dislikes | я (?:не люблю|ненавижу) {x} | User не любит {x}
 likes | (?:я (?:очень )?люблю|мне нравится) {x} | User любит {x}
 allergic_to | у меня аллергия на {x} | У User аллергия на {x}
-name | (?:我叫|我的名字(?:是|叫)){x} | User叫{x}
-lives_in | (?:我|我们)(?:现在)?住在{x} | User住在{x}
-lives_in | (?:我|我们)(?:已经|刚)?搬到(?:了)?{x}(?:了)? | User住在{x}
-works_at | 我(?:现在)?在{x}(?:工作|上班) | User在{x}工作
-no_longer_likes | 我不再喜欢{x}(?:了)? | User不再喜欢{x}
-dislikes | 我(?:很)?(?:不喜欢|讨厌){x} | User不喜欢{x}
-likes | 我(?:很|最|非常)?(?:喜欢|爱){x} | User喜欢{x}
-allergic_to | 我对{x}过敏 | User对{x}过敏
-pet | 我(?:的|家)?(?:的)?(?P<who>狗|猫)叫{x} | User的{who}叫{x}
-of | 我(?:的)?(?P<who>妹妹|姐姐|哥哥|弟弟|妈妈|爸爸|妻子|丈夫)(?P<x>(?:住在|对|叫|是|在|喜欢).+) | User的{who}{x}
-name | (?:私|僕|俺)の名前は{x}(?:です|だ) | Userの名前は{x}
-lives_in | (?:私は|僕は)?{x}に住んで(?:います|いる) | Userは{x}に住んでいる
-works_at | (?:私は|僕は)?{x}で働いて(?:います|いる) | Userは{x}で働いている
-dislikes | (?:私は|僕は)?{x}(?:が|は)(?:嫌い|苦手)(?:です|だ)? | Userは{x}が嫌い
-likes | (?:私は|僕は)?{x}が(?:大)?好き(?:です|だ)? | Userは{x}が好き
-allergic_to | (?:私は|僕は)?{x}アレルギー(?:です|があります) | Userは{x}アレルギー
+name | (?:nazywam się|mam na imię) {x} | User nazywa się {x}
+lives_in | mieszkam w {x} | User mieszka w {x}
+likes | (?:lubię|kocham|uwielbiam) {x} | User lubi {x}
+dislikes | nie lubię {x} | User nie lubi {x}
+name | (?:benim )?adım {x} | User'ın adı {x}
+lives_in | (?:ben )?{x}['’]?(?:de|da|te|ta) (?:yaşıyorum|oturuyorum) | User {x}'de yaşıyor
+likes | (?:ben )?{x}(?:[yı]?[ıiuü])? (?:seviyorum|severim) | User {x} seviyor
+name | (?:제|내) 이름은 {x}(?:입니다|이에요|예요|이야|야) | User의 이름은 {x}
+lives_in | (?:저는 |나는 )?(?:지금 )?{x}에 (?:살아요|삽니다|살아|살고 있어요) | User는 {x}에 산다
+likes | (?:저는 |나는 )?{x}[을를] (?:좋아해요|좋아합니다|좋아해) | User는 {x} 좋아함
+name | (?:我叫|我的名字(?:是|叫)){x} | User 叫{x}
+lives_in | (?:我|我们)(?:现在)?住在{x} | User 住在{x}
+lives_in | (?:我|我们)(?:已经|刚)?搬到(?:了)?{x}(?:了)? | User 住在{x}
+works_at | 我(?:现在)?在{x}(?:工作|上班) | User 在{x}工作
+no_longer_likes | 我不再喜欢{x}(?:了)? | User 不再喜欢{x}
+dislikes | 我(?:很)?(?:不喜欢|讨厌){x} | User 不喜欢{x}
+likes | 我(?:很|最|非常)?(?:喜欢|爱){x} | User 喜欢{x}
+allergic_to | 我对{x}过敏 | User 对{x}过敏
+pet | 我(?:的|家)?(?:的)?(?P<who>狗|猫)叫{x} | User 的{who}叫{x}
+of | 我(?:的)?(?P<who>妹妹|姐姐|哥哥|弟弟|妈妈|爸爸|妻子|丈夫)(?P<x>(?:住在|对|叫|是|在|喜欢).+) | User 的{who}{x}
+name | (?:私|僕|俺)の名前は{x}(?:です|だ) | User の名前は{x}
+lives_in | (?:私は|僕は)?{x}に住んで(?:います|いる) | User は{x}に住んでいる
+works_at | (?:私は|僕は)?{x}で働いて(?:います|いる) | User は{x}で働いている
+dislikes | (?:私は|僕は)?{x}(?:が|は)(?:嫌い|苦手)(?:です|だ)? | User は{x}が嫌い
+likes | (?:私は|僕は)?{x}が(?:大)?好き(?:です|だ)? | User は{x}が好き
+allergic_to | (?:私は|僕は)?{x}アレルギー(?:です|があります) | User は{x}アレルギー
 """
 _JOBS = {
     "job": r"(?P<x>(?-i:[A-ZÄÖÜ])[\w-]+(?:er|in|ist|istin|arzt|ärztin|mann|frau|eur|ent|or|at|wirt|kraft|koch|köchin))",

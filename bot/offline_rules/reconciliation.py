@@ -36,6 +36,8 @@ _OPPOSITES = (
 _MEAT_WORDS = "meat beef pork steak chicken bacon sausage burger ham seafood fish lamb salami"
 _MEAT = terms(_MEAT_WORDS)
 _WITHOUT_MEAT = re.compile(r"\bvegan|vegetarian\b", re.I)
+_BEGINNING = 4
+_UNMARRIED = frozenset({"single", "divorced", "widowed"})
 _ENOUGH_TO_FORGET = 0.5
 
 
@@ -113,7 +115,9 @@ def _contradicts(said: Candidate, fact: Candidate) -> bool:
         return False
     new, old = slot(said), slot(fact)
     if new is not None and old is not None and new.predicate == old.predicate:
-        return not new.value <= old.value
+        return not (new.value <= old.value or old.value <= new.value)
+    if {said.predicate, fact.predicate} == {"marital_status", "spouse"}:
+        return bool(_UNMARRIED & {said.object.lower(), fact.object.lower()})
     if said.predicate == fact.predicate and _SINGLE.fullmatch(said.predicate):
         return terms(said.object) != terms(fact.object)
     if _WITHOUT_MEAT.search(said.object) and said.predicate in ("diet", "is"):
@@ -136,9 +140,15 @@ def _about_the_same(one: str, other: str) -> bool:
 def _unwanted(wish: Candidate, known: Sequence[_Said]) -> list[_Said]:
     """The facts that a wish to forget means: those that share most of its words."""
     wanted = terms(wish.object)
-    shares = [len(wanted & _all_terms(fact.said)) / len(wanted) if wanted else 0.0 for fact in known]
+    shares = [_share(wanted, _all_terms(fact.said)) for fact in known]
     best = max(shares, default=0.0)
     return [fact for fact, share in zip(known, shares, strict=True) if share == best >= _ENOUGH_TO_FORGET]
+
+
+def _share(wanted: frozenset[str], present: frozenset[str]) -> float:
+    """The share of the wanted terms that are present; of long ones the beginnings, since their endings bend."""
+    beginnings = {term[:_BEGINNING] for term in present}
+    return sum(term[:_BEGINNING] in beginnings for term in wanted) / len(wanted) if wanted else 0.0
 
 
 def _all_terms(said: Candidate) -> frozenset[str]:

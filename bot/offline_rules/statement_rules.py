@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.offline_rules.wording import ADVERBS, PETS, RELATIONS, STATIVE
+from bot.offline_rules.wording import ADVERBS, PETS, RELATIONS, STATIVE, third
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +44,7 @@ _ORIGIN = _one_of("""
     vietnamese thai australian canadian mexican brazilian african asian european jewish muslim christian catholic
     hindu buddhist
 """)
+_TAKES = "|".join(third(verb) for verb in STATIVE)
 _NOT_A_NAME = rf"(?!(?:{_ORIGIN}|vegan|vegetarian|sorry|back|here|fine|good|ok|okay|sure|not|just|so|very)\b)"
 # One or two words with a capital, which the rest of a pattern does not ask for.
 _CAPITALISED = rf"{_NOT_A_NAME}(?P<x>(?-i:[^\W\d_a-z])[\w'-]+(?: (?-i:[^\W\d_a-z])[\w'-]+)?)"
@@ -87,6 +88,15 @@ _OWNED = _one_of("""
     horses? birds? rabbits? hamsters? parrots? turtles? snakes? fish chickens hens piano guitar violin drums
     blog podcast channel website server stepson stepdaughter godson goddaughter
 """)
+_CONDITION = _one_of("""
+    diabetes asthma adhd autism epilepsy migraines? arthritis dyslexia insomnia tinnitus eczema anxiety depression
+""")
+_AID = _one_of("""
+    wheelchair\\S* glasses lenses hearing\\S* insulin medication inhaler crutches walker pacemaker braille subtitles
+    captions
+""")
+_OFTEN_WORDS = "take sit sleep travel walk cycle order buy skip avoid carry pay fly wake"
+_OFTEN = _OFTEN_WORDS.split()
 _A_THING = (
     r"(?:an?|one|two|three|four|five|six|seven|\d+|no) "
     rf"(?:[\w'-]+ ){{0,3}}?(?:{_OWNED}|{'|'.join((*RELATIONS, *PETS))})\b.*"
@@ -97,7 +107,7 @@ _OTHER = (
     r"|week|time\b|goal|dream|aim\b|plan\b|passion|motivation|thoughts?\b|opinion|turn\b|head\b|bond|way\b|own\b)"
     r"(?P<who>(?:[\w'-]+ ){0,3}?[\w'-]+?)"
 )
-_PLAIN = r"(?!going\b|about\b|not\b|so\b|too\b|like\b|all\b|the\b|a\b|just\b)(?:\S+ ){0,4}\S+"
+_PLAIN = r"(?!going\b|not\b|so\b|too\b|like\b|all\b|the\b|a\b|just\b)(?:\S+ ){0,4}\S+"
 
 _FAVOURITE = r"favou?rite (?!ones?\b|things?\b|parts?\b)"
 _TASTES = tuple(f"{taste} {{x}}." for taste in ("Likes", "Loves", "Enjoys", "Adores", "Prefers"))
@@ -116,9 +126,16 @@ _WHO_THEY_ARE = (
         pattern=rf"(?:i am|i'm|this is) {_CAPITALISED}", line="Name: {x}.", replaces=("Name: ",), tentative=True
     ),
     StatementRule(
-        pattern=r"(?:i am|i'm) (?P<x>\d{1,3})(?: years old)?", line="Age: {x} (on {today}).", replaces=("Age: ",)
+        pattern=r"(?:i am|i'm|i (?:just )?turned|i (?:just )?turn) (?P<x>\d{1,3})(?: years old)?"
+        r"(?: today| yesterday| last \w+| this \w+| in \w+)?",
+        line="Age: {x} (on {today}).",
+        replaces=("Age: ",),
     ),
-    StatementRule(pattern=r"my birthday(?: is|'s) (?:on )?(?P<x>.+)", line="Birthday: {x}.", replaces=("Birthday: ",)),
+    StatementRule(
+        pattern=r"(?:my birthday(?: is|'s)|i celebrate my birthday) (?:on )?(?P<x>.+)",
+        line="Birthday: {x}.",
+        replaces=("Birthday: ",),
+    ),
     StatementRule(
         pattern=r"i was born (?:on |in )?(?P<x>.+)", line="Birthday: {x}.", replaces=("Birthday: ",), dated=True
     ),
@@ -128,6 +145,26 @@ _WHO_THEY_ARE = (
 )
 
 _HOME_AND_WORK = (
+    StatementRule(
+        pattern=r"(?:my|our) home (?:is|has been) (?P<in>in|at|near) (?P<x>.+)",
+        line="Lives {in} {x}.",
+        replaces=("Lives ", "No longer lives in {x}"),
+    ),
+    StatementRule(
+        pattern=r"(?P<x>.{2,40}) is (?:where i live|my home(?:town)? now|where my home is)",
+        line="Lives in {x}.",
+        replaces=("Lives ", "No longer lives in {x}"),
+    ),
+    StatementRule(
+        pattern=r"(?:i|we)(?:'ve| have) (?:lived|been living|been based) (?P<in>in|at|near) (?P<x>.+?)"
+        r"(?: for .+)?",
+        line="Lives {in} {x}.",
+        replaces=("Lives ", "No longer lives in {x}"),
+    ),
+    StatementRule(
+        pattern=r"i(?:'ve| have) (?:worked|been working) (?P<in>at|for|as) (?P<x>.+)", line="Works {in} {x}."
+    ),
+    StatementRule(pattern=r"i (?:earn|make) my living as (?P<x>.+)", line="Works as {x}.", replaces=("Works as ",)),
     StatementRule(
         pattern=rf"(?:i|we)(?:'ve| have)?(?: just| recently)? moved (?:back )?(?:from .+? )?to (?P<x>.+?){_SINCE}",
         line="Lives in {x}.",
@@ -205,7 +242,7 @@ _FAMILY_AND_THINGS = (
         replaces=("Their {who} {is} ",),
     ),
     StatementRule(
-        pattern=rf"(?:my|our) {_KIN_AND_NAME} (?P<is>{_DOES}) (?P<x>.+)",
+        pattern=rf"(?:my|our) {_KIN_AND_NAME} (?P<is>{_DOES}|{_TAKES}) (?P<x>.+)",
         line="Their {who} {is} {x}.",
         corrects=("Their {who} {is} ",),
     ),
@@ -214,7 +251,20 @@ _FAMILY_AND_THINGS = (
         line="Their {who} {is} {x}.",
         corrects=("Their {who} {is} ",),
     ),
-    StatementRule(pattern=rf"i(?:'ve| have)(?: got)? (?P<x>{_A_THING})", line="Has {x}."),
+    StatementRule(
+        pattern=rf"(?P<x>(?-i:[^\W\d_a-z])[\w'-]+) is (?:my|our) (?P<who>{'|'.join((*RELATIONS, *PETS))})",
+        line="Their {who} is called {x}.",
+        corrects=("Their {who} is called ",),
+    ),
+    StatementRule(pattern=rf"(?:i|we)(?:'ve| have)(?: got)? (?P<x>{_A_THING})", line="Has {x}."),
+    StatementRule(
+        pattern=rf"i(?:'ve| have)(?: got)? (?P<x>(?:\S+ ){{0,2}}{_CONDITION}(?: since .+)?)", line="Has {x}."
+    ),
+    StatementRule(pattern=rf"i (?P<verb>need|use|wear|take) (?P<x>(?:an? )?(?:\S+ )?{_AID}\b.*)", line="{Verb} {x}."),
+    StatementRule(
+        pattern=r"(?P<x>[\w -]{2,40}?) (?:gives? me (?:an )?allergic reactions?|makes? me break out in hives)",
+        line="Is allergic to {x}.",
+    ),
 )
 
 _PLANS = (
@@ -225,12 +275,24 @@ _PLANS = (
 )
 
 _STATES_AND_HABITS = (
+    StatementRule(pattern=r"i(?:'ve| have) been (?P<x>vegan|vegetarian)(?: (?:for|since) .+)?", line="Is {x}."),
+    StatementRule(
+        pattern=r"i (?:follow|eat|keep) (?:an? )?(?P<x>vegan|vegetarian|kosher|halal)(?: diet| food)?", line="Is {x}."
+    ),
+    StatementRule(pattern=r"i(?:'ve| have) been playing (?P<x>.+?)(?: (?:for|since) .+)?", line="Plays {x}."),
+    StatementRule(
+        pattern=r"i (?:used to|quit|stopped|gave up) (?P<x>(?:smok|drink|play|liv|work|danc|eat)\w*(?: .+)?)",
+        line="Used to {x}.",
+    ),
+    StatementRule(
+        pattern=r"i (?P<verb>run) (?P<x>(?!late|out|into|away|low|errands|across|over).+)", line="{Verb} {x}."
+    ),
     StatementRule(pattern=rf"(?:i am|i'm) (?P<x>(?:half )?{_ORIGIN})", line="Is {x}."),
     StatementRule(pattern=rf"(?:i am|i'm) (?P<x>{_STATE}\b.*)", line="Is {x}."),
     StatementRule(pattern=r"(?:i am|i'm) (?P<x>an? (?!bit\b|little\b|lot\b).+)", line="Is {x}."),
     StatementRule(pattern=rf"i {_REALLY}(?P<verb>{_HABIT}) (?P<x>(?!it\b|that\b|this\b).+)", line="{Verb} {x}."),
     StatementRule(
-        pattern=rf"i (?P<adverb>{'|'.join(ADVERBS)}) (?P<verb>{'|'.join(STATIVE)}) (?P<x>.+)",
+        pattern=rf"i (?P<adverb>{'|'.join(ADVERBS)}) (?P<verb>{'|'.join((*STATIVE, *_OFTEN))}) (?P<x>.+)",
         line="{Adverb} {verb} {x}.",
     ),
     StatementRule(

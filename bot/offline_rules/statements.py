@@ -14,7 +14,7 @@ from datetime import date
 from bot.offline_rules.dates import made_absolute, names_a_date, spoken
 from bot.offline_rules.statement_rules import STATEMENTS, StatementRule
 from bot.offline_rules.substance import is_mood, is_substantial, plain_clause
-from bot.offline_rules.wording import STATIVE, noted, sentences, third
+from bot.offline_rules.wording import RELATIONS, STATIVE, noted, sentences, third
 
 _LONGEST_SENTENCE = 400
 
@@ -41,6 +41,7 @@ _CLAUSE = re.compile(
 )
 _SECOND_VERB = re.compile(rf",?\s+(?:and|but)\s+(?=(?:{'|'.join(STATIVE)}|am|can't|don't)\s)", re.I)
 _PLAIN_VERB = re.compile(r"(?:live|work|am|can't|don't)\b", re.I)
+_APPOSITION = re.compile(rf"\b(?P<name>[A-Z][\w-]+), (?P<whose>[Mm]y|[Oo]ur) (?P<kin>{'|'.join(RELATIONS)}), ")
 _QUESTION_MARK = re.compile(r"[?？؟]\W{0,9}\Z")
 _QUESTION = re.compile(
     r"(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
@@ -66,8 +67,12 @@ class Fact:
 
 
 def own_words(text: str) -> str:
-    """The text without quotations and code; a quoted name of up to three words stays."""
-    return _QUOTED.sub(_short_quotation, text.replace("’", "'"))
+    """The text without quotations and code; a quoted name of up to three words stays.
+
+    "Leila, my cousin, studies law" is read as "my cousin Leila studies law".
+    """
+    plain = _QUOTED.sub(_short_quotation, text.replace("’", "'"))
+    return _APPOSITION.sub(r"\g<whose> \g<kin> \g<name> ", plain)
 
 
 def is_question(sentence: str) -> bool:
@@ -138,7 +143,9 @@ def _fact(clause: str, today: date | None, *, correcting: bool) -> Fact | None:
 
 def _stands_alone(match: re.Match[str]) -> bool:
     groups = match.groupdict()
-    return is_substantial(groups["x"]) and not ("who" in groups and is_mood(groups["x"]))
+    if "label" in groups:
+        return bool(groups["x"].strip())
+    return is_substantial(groups["x"], of_another="who" in groups) and not ("who" in groups and is_mood(groups["x"]))
 
 
 def _without_ending(clause: str) -> str:

@@ -14,8 +14,8 @@ _ELABORATION = re.compile(
     r"\s*(?:\s[-–—]+|[-–—]\s|[–—])\s*(?!\d).*"
     r"|\s*[,;]?\s+(?:'cause|cuz|although|even though|whenever)\b.*"
     r"|\s*[,;:]\s*(?:and |but |so |though )?(?:it|it's|that|that's|this|they|they're|he|he's|she|she's|there|there's"
-    r"|these|those|which|who|but|so|especially|though|you|because|of course|no matter|check|what|since (?:it|they|he"
-    r"|she))\b.*",
+    r"|these|those|which|who|but|so|no longer|not|especially|though|you|because|of course|no matter|check|what"
+    r"|since (?:it|they|he|she))\b.*",
     re.I | re.S,
 )
 _DANGLING_WORDS = """
@@ -24,7 +24,9 @@ _DANGLING_WORDS = """
     your it its if not all both having
 """
 _DANGLING = frozenset(_DANGLING_WORDS.split())
-_MAY_OPEN = re.compile(r"(?:on|with|from|for|to|as|off) .*\d|to [a-z]{3,} .+|from home|on (?:my|their) own|for .*[A-Z]")
+_MAY_OPEN = re.compile(
+    r"(?:on|with|from|for|to|as|off) .*\d|to [a-z]{3,} .+|to [A-Z].*|from home|on (?:my|their) own|for .*[A-Z]"
+)
 _POINTING = re.compile(
     r"\b(?:it|this|that|these|those|him|her|you|your|yours|there|here|everyone|everything|something|anything"
     r"|someone|somebody|anyone|what|we|ones?|stuff|things?)\b",
@@ -35,6 +37,7 @@ _ABSTRACT = re.compile(
     r"|upside\S*|self-\w+|team)(?!\w)",
     re.I,
 )
+_OF_OTHERS = re.compile(r"\b(?:him|her)\b", re.I)
 _DATED_POINTING = re.compile(r"\bthis (?:week(?:end)?|month|year|summer|autumn|fall|winter|spring)\b", re.I)
 _VAGUE_WORDS = """
     lot lots bit kind sort way fan huge big total some other many few much more most good great nice new own same first
@@ -58,20 +61,26 @@ def plain_clause(clause: str) -> str:
     return _ELABORATION.sub("", clause, count=1)
 
 
-def is_substantial(text: str) -> bool:
+def is_substantial(text: str, *, of_another: bool = False) -> bool:
     """Whether the text, an object of a statement, names something.
 
     Args:
         text: what stands behind the verb, in the person's own words.
+        of_another: it is said of somebody who was named before, to whom "her" may point.
     """
     first = next(iter(text.lower().split()), "")
     if first.strip(",.") in _DANGLING and not _MAY_OPEN.match(text):
         return False
-    if len(text.split()) > _MOST_WORDS or _POINTING.search(_DATED_POINTING.sub("", text)):
+    if len(text.split()) > _MOST_WORDS or _points(text, of_another=of_another):
         return False
     if _ABSTRACT.match(text):
         return False
     return any(word not in _VAGUE for word in words(text))
+
+
+def _points(text: str, *, of_another: bool) -> bool:
+    resolved = _DATED_POINTING.sub("", text)
+    return _POINTING.search(_OF_OTHERS.sub("", resolved) if of_another else resolved) is not None
 
 
 def is_mood(text: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bot.offline_rules.wording import PETS, RELATIONS
+from bot.offline_rules.wording import PETS, RELATIONS, STATIVE, third
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +48,17 @@ class _Row:
 
 
 _PET = "|".join(PETS)
+_RELATION = "|".join(RELATIONS)
+_PROFESSION_WORDS = """
+    accountant actor architect baker barber biologist builder butcher carpenter chef chemist cleaner cook dentist doctor
+    electrician engineer farmer firefighter gardener hairdresser historian journalist judge lawyer librarian lecturer
+    mechanic midwife nurse optician paramedic pharmacist photographer physicist physiotherapist pilot plumber policeman
+    policewoman postman priest professor programmer psychologist researcher scientist secretary soldier surgeon surveyor
+    tailor teacher therapist translator vet waiter waitress welder
+"""
+_PROFESSION = "|".join(_PROFESSION_WORDS.split())
+_UNCOUNTED_WORDS = "dust pollen milk gluten penicillin wheat soy latex fish shellfish seafood nickel grass"
+_UNCOUNTED = frozenset(_UNCOUNTED_WORDS.split())
 _SINCE = r"(?:,? since .+)?"
 _DIET = "vegan|vegetarian|pescatarian|kosher|halal"
 _NATION_WORDS = """
@@ -80,6 +91,15 @@ _ROWS = (
         category="preferences",
         importance=0.7,
     ),
+    _Row(pattern="Used to (?P<o>.+)", predicate="used_to"),
+    _Row(
+        pattern=r"(?:Job|Profession): (?:an? )?(?P<o>\w+(?<!ing))|Works as an? (?P<o2>\w+)"
+        f"|Is an? (?P<o3>{_PROFESSION})",
+        predicate="job",
+        text="User works as {a} {o}",
+        category="work",
+        importance=0.7,
+    ),
     _Row(
         pattern="(?P<label>[A-Z][\\w -]+?): (?P<o>.+)",
         predicate="{label}",
@@ -108,8 +128,9 @@ _ROWS = (
     _Row(pattern="No longer likes (?P<o>.+)", predicate="no_longer_likes", category="preferences", importance=0.7),
     _Row(pattern="Is allergic to (?P<o>.+)", predicate="allergic_to", category="health", importance=0.9),
     _Row(
-        pattern="Has (?:an?|the) (?:[\\w-]+ )??(?P<o>[\\w-]+) allergy",
+        pattern="Has (?:an?|the) (?:(?:bad|severe|strong|mild) )?(?:(?P<one>[\\w-]+) allergy|allergy to (?P<o>.+))",
         predicate="allergic_to",
+        text="User is allergic to {o}",
         category="health",
         importance=0.9,
     ),
@@ -130,6 +151,19 @@ _ROWS = (
         category="personal/pets",
         importance=0.7,
     ),
+    _Row(
+        pattern=f"Has an? (?:(?:older|younger|little|big|twin) )?(?P<kind>{_RELATION}) (?:called|named) (?P<o>.+)",
+        predicate="{kind}",
+        text="User's {kind} is called {o}",
+        category="personal/family",
+        importance=0.7,
+    ),
+    _Row(
+        pattern="Plays (?:the )?(?P<o>.+)|Is an? (?P<o2>[\\w-]+) player",
+        predicate="plays",
+        text="User plays {the}{o}",
+        category="interests",
+    ),
     _Row(pattern="Wants to (?P<o>.+)", predicate="wants_to", category="plans", importance=0.7),
     _Row(pattern="Is learning (?P<o>.+)", predicate="learns", category="interests"),
     _Row(
@@ -147,10 +181,11 @@ _ROWS = (
     ),
     _Row(pattern="(?P<verb>[A-Z][a-z]+s) (?P<o>.+)", predicate="{verb}"),
 )
+_VERBS = "|".join(third(verb) for verb in STATIVE)
 _OF_OTHERS = re.compile(
     r"Their (?P<who>.+?) (?P<rest>(?:is|are|was|has|had|likes?|loves?|hates?|lives?|works?|plays?"
     r"|studies|prefers?|can|can't|doesn't|needs?|wants?|speaks?|eats?|owns?|starts?|begins?|ends?|got|died|moved"
-    r"|goes|were|have|did)\b.*)"
+    rf"|goes|were|have|did|{_VERBS})\b.*)"
 )
 _NAMED = re.compile(r"(?:is|are) called (?P<o>.+)")
 _PLACED = re.compile(r"(?P<is>is|are|starts?|begins?|ends?) (?:on|at|in) (?P<o>.+)")
@@ -169,10 +204,13 @@ def stated(line: str) -> StatedFact:
 
 
 def _filled(row: _Row, match: re.Match[str], body: str) -> StatedFact:
-    small: dict[str, str] = match.groupdict()
+    small = {name: value for name, value in match.groupdict().items() if value is not None}
     for name in {"label", "kind"} & small.keys():
         small[name] = small[name].lower()
     predicate = row.predicate.format(**small).lower().replace("'", "")
+    small = {**small, "o": _object(small)}
+    small["a"] = "an" if small["o"][:1].lower() in tuple("aeiou") else "a"
+    small["the"] = "the " if re.search(r"\bthe " + re.escape(small["o"]), body) else ""
     return StatedFact(
         text=f"{row.text.format(**small) if row.text else f'User {_small(body)}'}.",
         predicate=re.sub(r"[\s-]+", "_", predicate),
@@ -180,6 +218,13 @@ def _filled(row: _Row, match: re.Match[str], body: str) -> StatedFact:
         category=row.category,
         importance=row.importance,
     )
+
+
+def _object(groups: dict[str, str]) -> str:
+    """The object under whichever of its names it was found; "a peanut allergy" is one to peanuts."""
+    if one := groups.get("one"):
+        return one if one.endswith("s") or one in _UNCOUNTED else f"{one}s"
+    return groups.get("o") or groups.get("o2") or groups.get("o3") or ""
 
 
 def _of_another(who: str, rest: str) -> StatedFact:
@@ -191,7 +236,7 @@ def _of_another(who: str, rest: str) -> StatedFact:
         predicate = "pet" if kind in PETS else kind
         object_ = f"{kind} {called['o']}" if kind in PETS else called["o"]
         return StatedFact(text=text, predicate=predicate, object=object_, category=category, importance=0.7)
-    subject = name or f"user's {who.lower()}"
+    subject = f"{kind} {name}".strip() if name else f"user's {who.lower()}"
     if called:
         return StatedFact(text=text, subject=subject, predicate="has_name", object=called["o"])
     if placed := _PLACED.fullmatch(rest):

@@ -31,7 +31,12 @@ _CROSS_OUT = re.compile(
     r" (?:out )?(?:from|off|of) (?:of )?(?:my|the|our) (?P<name>[\w-]+(?: [\w-]+)?)[ -]list\W*",
     re.I,
 )
-_FORGET = re.compile(r"(?:please |can you |could you )*forget (?!to\b)(?:that |about )?(?P<text>.+)", re.I | re.S)
+_FORGET = re.compile(
+    r"(?:please |can you |could you |will you )*(?:forget(?: about)?|stop remembering|(?:don't|do not) remember"
+    r"|(?:delete|erase|remove)(?: from your memory| from memory)?(?=.*\b(?:memory|remember|know|that (?:i|my)\b)))"
+    r" (?!to\b)(?:that |about |everything (?:you know )?about )?(?P<text>.+?)(?: from (?:your )?memory)?",
+    re.I | re.S,
+)
 _ITEMS = re.compile(r"\s*[,;\n]\s*(?:and\s+)?|\s+and\s+", re.I)
 
 
