@@ -10,6 +10,7 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from memory import sqlite_driver
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
 
 _BUSY_TIMEOUT_MS = 30_000
@@ -140,7 +142,13 @@ async def open_database(url: str) -> Database:
                 f"The folder of the database {address.database} cannot be made: {error.strerror}. "
                 "Choose another place with DATA_DIR or DATABASE_URL."
             ) from error
-    engine = create_async_engine(address, pool_size=_READERS, max_overflow=_READERS)
+    [path], options = address.get_dialect()().create_connect_args(address)
+    engine = create_async_engine(
+        address,
+        pool_size=_READERS,
+        max_overflow=_READERS,
+        async_creator=partial(sqlite_driver.connect, path, **options),
+    )
     event.listen(engine.sync_engine, "connect", _on_connect)
     event.listen(engine.sync_engine, "begin", _on_begin)
     database = Database(engine)
