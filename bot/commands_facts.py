@@ -45,7 +45,7 @@ async def _facts(services: Services, call: Invocation) -> CommandReply:
 async def _why(services: Services, call: Invocation) -> CommandReply:
     where = call.conversation
     scope = scope_of(call.caller.person, where.audience, services.system.parameters.sharing)
-    session = await services.system.stores.sessions.latest(scope, where.key)
+    session = await services.system.stores.sessions.open(scope, where.key)
     if session is not None and not session.kept:
         return CommandReply(
             text="Nothing of this conversation is remembered, and so not what my replies were given.", succeeded=False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -38,6 +40,24 @@ def summing_up(*summaries: Script, then: str = "A digest.") -> ScriptedModel:
             return '{"facts": [], "events": []}'
         script = left.pop(0) if left else then
         return script(request) if callable(script) else script
+
+    return ScriptedModel(default=answer)
+
+
+def learning(taught: Mapping[str, list[dict[str, str]]]) -> ScriptedModel:
+    """A memory model that finds these facts in messages of these words, and always adds what it finds."""
+
+    def answer(request: ModelRequest) -> Any:
+        text = request.messages[0].text
+        if request.system[0].name != "extract_facts":
+            count = len(re.findall(r"^\d+\. ", text, re.MULTILINE))
+            adds = [
+                {"candidate": n, "reason": "new", "op": "ADD", "id": None, "text": None} for n in range(1, count + 1)
+            ]
+            return json.dumps({"ops": adds})
+        said = text.split("<user_message>")[1].split("</user_message>")[0]
+        found = [fact for words, facts in taught.items() if words in said for fact in facts]
+        return json.dumps({"candidates": [{"kind": "fact", **fact} for fact in found]})
 
     return ScriptedModel(default=answer)
 
