@@ -12,6 +12,7 @@ from simcord.actors import MemberActor
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Group
 from tests.adapters.discord_server import Server, server
+from tests.desk import summing_up
 from tests.fakes import ScriptedModel
 
 
@@ -23,7 +24,7 @@ async def with_two_summaries(place: Server) -> None:
 
 
 def digests() -> ScriptedModel:
-    return ScriptedModel("Ann likes tea.", "Ann likes coffee.", default="A digest.")
+    return summing_up("Ann likes tea.", "Ann likes coffee.")
 
 
 async def test_discord_takes_the_table_as_it_is(tmp_path: Path) -> None:
