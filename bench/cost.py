@@ -33,7 +33,6 @@ from memory.tokens import TiktokenCounter
 _FIRST_COUNTED = 4  # turns before are the start of a conversation, when there is little to cache
 _MOST_CALLS = 1.3
 _LEAST_CACHEABLE = 0.9
-_LEARNING = ("extract_facts", "reconcile_facts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,9 +60,9 @@ class Cost:
     facts: int
 
     @property
-    def learning_calls(self) -> float:
-        """Calls of the memory model for an exchange that learn facts."""
-        return sum(self.calls.get(task, 0.0) for task in _LEARNING)
+    def all_calls(self) -> float:
+        """Calls of the memory model for an exchange, the digests of what left the window included."""
+        return sum(self.calls.values())
 
 
 def exchanges_of(file: Path) -> Iterator[tuple[str, str]]:
@@ -180,7 +179,7 @@ def _show(costs: Sequence[Cost]) -> None:
         table.add_column(cost.name, justify="right")
     tasks = sorted({task for cost in costs for task in cost.calls})
     rows = [("exchanges", [str(cost.exchanges) for cost in costs])]
-    rows += [("calls that learn facts", [f"{cost.learning_calls:.2f}" for cost in costs])]
+    rows += [("calls of the memory model", [f"{cost.all_calls:.2f}" for cost in costs])]
     rows += [(f"  {task}", [f"{cost.calls.get(task, 0.0):.2f}" for cost in costs]) for task in tasks]
     rows += [("memory model: tokens in", [f"{cost.tokens_in:.0f}" for cost in costs])]
     rows += [("memory model: tokens out", [f"{cost.tokens_out:.0f}" for cost in costs])]
@@ -212,7 +211,7 @@ def main() -> int:
     _show(costs)
     if arguments.json:
         arguments.json.write_text(json.dumps([asdict(cost) for cost in costs], indent=2))
-    return int(any(cost.learning_calls > _MOST_CALLS or cost.cacheable < _LEAST_CACHEABLE for cost in costs))
+    return int(any(cost.all_calls > _MOST_CALLS or cost.cacheable < _LEAST_CACHEABLE for cost in costs))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from bot.offline_rules.triples import StatedFact
 from bot.offline_rules.wording import sentences
 
 _CATEGORIES = {
+    "has": ("personal", 0.5),
     "name": ("personal/identity", 0.9),
     "age": ("personal/identity", 0.9),
     "birthday": ("personal/identity", 0.9),
@@ -47,6 +48,7 @@ diet | ich bin {diet_de} | User ist {x}
 allergic_to | ich bin (?:stark )?allergisch (?:gegen|auf) {x} | User ist allergisch gegen {x}
 birthday | (?:mein geburtstag ist|ich habe) am {x}(?: geburtstag)? | Der Geburtstag von User ist am {x}
 age | ich bin (?P<x>\d+)(?: jahre alt)? | User ist {x} Jahre alt
+has | (?:ich habe|wir haben) {has_de} | User hat {x}
 pet | mein(?:e)? {pet_de} heißt {x} | {Who} von User heißt {x}
 of | mein(?:e)? {kin_de} {rest_de} | {Who} von User {x}
 name | (?:je m'appelle|mon nom est|mon prénom est) {x} | User s'appelle {x}
@@ -77,6 +79,7 @@ diet | soy {diet_es} | User es {x}
 allergic_to | (?:soy alérgic[oa]|tengo alergia) (?:a la |a los |a las |al |a ){x} | User es alérgico a {x}
 birthday | mi cumpleaños es el {x} | El cumpleaños de User es el {x}
 age | tengo (?P<x>\d+) años | User tiene {x} años
+pet | tengo (?:un |una ){pet_es} (?:que se llama|llamad[oa]) {x} | {Who} de User se llama {x}
 pet | mi {pet_es} se llama {x} | {Who} de User se llama {x}
 of | mi {kin_es} {rest_es} | {Who} de User {x}
 name | (?:mi chiamo|il mio nome è) {x} | User si chiama {x}
@@ -149,6 +152,8 @@ _JOBS = {
     "job_nl": r"(?:een )?(?P<x>[\w-]+(?:er|eur|aar|ist|kundige|arts|ster|ent|or))",
 }
 _WORDS = {
+    "has_de": "(?P<x>(?:eine?n?|zwei|drei|vier|fünf|keine?n?) (?:kinder?|s[oö]hne?|t[oö]chter|geschwister|brüder|bruder"
+    r"|schwestern?|hunde?|katzen?|hasen?|pferde?|auto|garten|enkel))",
     "diet_de": "(?P<x>vegetarier(?:in)?|veganer(?:in)?|vegetarisch|vegan)",
     "diet_fr": "(?P<x>végétarien(?:ne)?|végane?|vegan)",
     "diet_es": "(?P<x>vegetarian[oa]|vegan[oa])",

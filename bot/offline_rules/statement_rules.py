@@ -48,7 +48,7 @@ _TAKES = "|".join(third(verb) for verb in STATIVE)
 _NOT_A_NAME = rf"(?!(?:{_ORIGIN}|vegan|vegetarian|sorry|back|here|fine|good|ok|okay|sure|not|just|so|very)\b)"
 # One or two words with a capital, which the rest of a pattern does not ask for.
 _CAPITALISED = rf"{_NOT_A_NAME}(?P<x>(?-i:[^\W\d_a-z])[\w'-]+(?: (?-i:[^\W\d_a-z])[\w'-]+)?)"
-_I_AM = r"(?:i am|i'm|we are|we're)"
+_I_AM = r"(?:i am|i'm|we are|we're|my \w+ and i are)"
 _NOT = r"(?:don't|do not)"
 _CANNOT = r"(?:can't|cannot|can not)"
 _REALLY = r"(?:(?:really|absolutely|also|still|just|do|simply|truly|totally) )*"
@@ -66,13 +66,16 @@ _DETAIL = (
     r"|nickname|pronouns)"
 )
 # When somebody moved belongs to the move, not to where they live.
-_SINCE = r"(?: (?:last|this) \w+| (?:in|on|since) .*\d.*| (?:\S+ ){1,3}ago| yesterday| today| recently)?"
+_SINCE = r"(?: (?:last|this) \w+| (?:in|on|since) .*\d.*| (?:\S+ ){1,3}ago| yesterday| today| recently)?" + (
+    r"(?: with (?:my|our) .+)?"
+)
 _PLANNED = _one_of("""
     going flying travelling traveling moving driving visiting getting meeting starting seeing having taking leaving
-    attending hosting running planning
+    expecting attending hosting running planning
 """)
 _DOES = _one_of("""
     is are was were has have had likes? loves? hates? lives? works? plays? studies prefers? can can't needs? wants?
+    starts? begins? attends?
     moved died got goes speaks? eats? doesn't owns?
 """)
 _STATE = _one_of("""
@@ -97,8 +100,9 @@ _AID = _one_of("""
 """)
 _OFTEN_WORDS = "take sit sleep travel walk cycle order buy skip avoid carry pay fly wake"
 _OFTEN = _OFTEN_WORDS.split()
+_HAVE = r"(?:i|we)(?:(?:'ve| have)(?: got)?|(?: just| recently| have|'ve)* (?:adopted|bought|own))"
 _A_THING = (
-    r"(?:an?|one|two|three|four|five|six|seven|\d+|no) "
+    r"(?:an?|one|two|three|four|five|six|seven|\d+|no) (?!.*\b(?:minutes?|hours?)\b)"
     rf"(?:[\w'-]+ ){{0,3}}?(?:{_OWNED}|{'|'.join((*RELATIONS, *PETS))})\b.*"
 )
 # What is said of other things than people and pets is kept only where it is short and plain.
@@ -107,7 +111,12 @@ _OTHER = (
     r"|week|time\b|goal|dream|aim\b|plan\b|passion|motivation|thoughts?\b|opinion|turn\b|head\b|bond|way\b|own\b)"
     r"(?P<who>(?:[\w'-]+ ){0,3}?[\w'-]+?)"
 )
-_PLAIN = r"(?!going\b|not\b|so\b|too\b|like\b|all\b|the\b|a\b|just\b)(?:\S+ ){0,4}\S+"
+# How a thing is just now ("cold", "slow") is not worth a line; what it is, and what is named or counted in it, is.
+_PLAIN = (
+    r"(?:an? (?:[\w'-]+ ){0,4}[\w'-]+|about (?:[\w'-]+ ){0,3}[\w'-]+"
+    r"|(?!going\b|not\b|so\b|too\b)(?=.*(?:\d|(?-i:[A-Z])|\btomorrow\b))(?!.*\b(?:today|tonight|right now|yesterday)\b)"
+    r"(?:\S+ ){0,5}\S+)"
+)
 
 _FAVOURITE = r"favou?rite (?!ones?\b|things?\b|parts?\b)"
 _TASTES = tuple(f"{taste} {{x}}." for taste in ("Likes", "Loves", "Enjoys", "Adores", "Prefers"))
@@ -122,9 +131,7 @@ _WHO_THEY_ARE = (
         line="Name: {x}.",
         replaces=("Name: ",),
     ),
-    StatementRule(
-        pattern=rf"(?:i am|i'm|this is) {_CAPITALISED}", line="Name: {x}.", replaces=("Name: ",), tentative=True
-    ),
+    StatementRule(pattern=rf"(?:i am|i'm) {_CAPITALISED}", line="Name: {x}.", replaces=("Name: ",), tentative=True),
     StatementRule(
         pattern=r"(?:i am|i'm|i (?:just )?turned|i (?:just )?turn) (?P<x>\d{1,3})(?: years old)?"
         r"(?: today| yesterday| last \w+| this \w+| in \w+)?",
@@ -256,7 +263,7 @@ _FAMILY_AND_THINGS = (
         line="Their {who} is called {x}.",
         corrects=("Their {who} is called ",),
     ),
-    StatementRule(pattern=rf"(?:i|we)(?:'ve| have)(?: got)? (?P<x>{_A_THING})", line="Has {x}."),
+    StatementRule(pattern=rf"{_HAVE} (?P<x>{_A_THING})", line="Has {x}."),
     StatementRule(
         pattern=rf"i(?:'ve| have)(?: got)? (?P<x>(?:\S+ ){{0,2}}{_CONDITION}(?: since .+)?)", line="Has {x}."
     ),
@@ -275,6 +282,11 @@ _PLANS = (
 )
 
 _STATES_AND_HABITS = (
+    StatementRule(
+        pattern=r"i (?P<verb>go|meet|train|visit|take|see|call|swim|cycle|dance|sing) (?P<x>.+ every \w+(?: \w+)?)",
+        line="{Verb} {x}.",
+    ),
+    StatementRule(pattern=r"i (?P<did>studied|graduated) (?P<x>(?!last|this|today|yesterday).+)", line="{Did} {x}."),
     StatementRule(pattern=r"i(?:'ve| have) been (?P<x>vegan|vegetarian)(?: (?:for|since) .+)?", line="Is {x}."),
     StatementRule(
         pattern=r"i (?:follow|eat|keep) (?:an? )?(?P<x>vegan|vegetarian|kosher|halal)(?: diet| food)?", line="Is {x}."

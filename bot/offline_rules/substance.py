@@ -19,9 +19,9 @@ _ELABORATION = re.compile(
     re.I | re.S,
 )
 _DANGLING_WORDS = """
-    about as being during everywhere for from he her him his how into off on onto out over she so than that them there
-    these they this those through throughout to too until upon we when where whether which while who with without you
-    your it its if not all both having
+    about also as being during everywhere for from he her him his how into off on onto out over she so than that them
+    there these they this those through throughout to too until upon we when where whether which while who with without
+    you your it its if not all both having
 """
 _DANGLING = frozenset(_DANGLING_WORDS.split())
 _MAY_OPEN = re.compile(
@@ -37,6 +37,7 @@ _ABSTRACT = re.compile(
     r"|upside\S*|self-\w+|team)(?!\w)",
     re.I,
 )
+_MANNER = re.compile(r"[a-z]+ly\W*")
 _OF_OTHERS = re.compile(r"\b(?:him|her)\b", re.I)
 _DATED_POINTING = re.compile(r"\bthis (?:week(?:end)?|month|year|summer|autumn|fall|winter|spring)\b", re.I)
 _VAGUE_WORDS = """
@@ -73,7 +74,7 @@ def is_substantial(text: str, *, of_another: bool = False) -> bool:
         return False
     if len(text.split()) > _MOST_WORDS or _points(text, of_another=of_another):
         return False
-    if _ABSTRACT.match(text):
+    if _ABSTRACT.match(text) or _MANNER.fullmatch(text):
         return False
     return any(word not in _VAGUE for word in words(text))
 

@@ -179,7 +179,7 @@ _ROWS = (
         pattern="(?P<adverb>Never|Always|Usually|Often|Mostly|No longer) (?P<verb>\\w+) (?P<o>.+)",
         predicate="{adverb} {verb}",
     ),
-    _Row(pattern="(?P<verb>[A-Z][a-z]+s) (?P<o>.+)", predicate="{verb}"),
+    _Row(pattern="(?P<verb>[A-Z][a-z]+(?:s|ied|ated)) (?P<o>.+)", predicate="{verb}"),
 )
 _VERBS = "|".join(third(verb) for verb in STATIVE)
 _OF_OTHERS = re.compile(

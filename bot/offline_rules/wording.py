@@ -73,7 +73,7 @@ _SYNONYMS = {
     "dislike": "hate",
 }
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_SENTENCE_END = re.compile(r"(?<=[.!?？؟。！])\s+|(?<=[？。！])|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?？؟。！])(?<!\d\.)\s+|(?<=[？。！])|\n+")
 
 
 def third(verb: str) -> str:
@@ -89,7 +89,8 @@ def third(verb: str) -> str:
 
 def noted(text: str) -> str:
     """The person's words as a note says them: "my" becomes "their", "I" becomes "they"."""
-    return _swap(text, _MINE)
+    swapped = _swap(text, _MINE)
+    return re.sub(r"\bthey was\b", "they were", re.sub(r"\bthey am\b", "they are", swapped))
 
 
 def told(line: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -359,6 +360,34 @@ async def test_a_changed_fact_replaces_the_old_one_and_another_stands_beside_it(
     assert chat.core == core
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Those talks and support throughout this journey mean a lot",
+        "I see love everywhere",
+        "I love them!",
+        "I have some other stuff with sentimental value, like my hand-painted bowl",
+        "I have a funny story for you",
+        "My team has been super encouraging and inspiring",
+        "I'm in awe of your courage",
+        "I love to.",
+        "I'm a huge fan.",
+        "My day was great",
+    ],
+)
+async def test_what_says_nothing_by_itself_is_not_kept(words: str) -> None:
+    chat = Chat()
+    await chat.say(words)
+    assert chat.core == chat.archive == []
+
+
+async def test_what_is_added_in_passing_is_not_part_of_the_line() -> None:
+    chat = Chat()
+    await chat.say("I love pottery - the creativity is awesome")
+    await chat.say("I enjoy long walks, they are so calming")
+    assert chat.core == ["Loves pottery.", "Enjoys long walks."]
+
+
 async def test_two_statements_that_contradict_in_one_message_leave_one_line() -> None:
     chat = Chat(core=["Lives in Oslo."])
     await chat.say("I live in Rome. Actually I moved to Bonn.")
@@ -448,6 +477,14 @@ async def test_an_instruction_in_data_or_in_a_tool_result_is_never_obeyed() -> N
 async def test_small_talk_gets_a_short_reply_and_no_tool(words: str) -> None:
     chat = Chat()
     assert 0 < len(await chat.say(words)) < 80
+    assert chat.calls == []
+
+
+async def test_what_needs_no_answer_is_heard_briefly_and_not_in_the_same_words_twice_running() -> None:
+    chat = Chat()
+    replies = [await chat.say(f"The plumber repaired boiler {number} for us.") for number in range(5)]
+    assert all(0 < len(reply) < 40 for reply in replies)
+    assert all(before != after for before, after in pairwise(replies))
     assert chat.calls == []
 
 
@@ -587,6 +624,11 @@ async def test_a_digest_of_pleasantries_says_so_until_something_is_said() -> Non
     assert nothing == "Nothing worth keeping was said."
     digest = await summarized(nothing, stored(("Ann", "I live in Rome.")), 50)
     assert digest == "[2026-03-02] Ann: I live in Rome."
+
+
+async def test_a_digest_leaves_out_what_the_agent_itself_said() -> None:
+    said = stored(("Ann", "We painted room 12 on 4 May."), ("Keepsake", "You decided to paint room 14 on 6 May."))
+    assert await summarized("", said, 80) == "[2026-03-02] Ann: We painted room 12 on 4 May."
 
 
 async def test_a_digest_keeps_room_for_what_it_held_before() -> None:
