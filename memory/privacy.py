@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -21,12 +21,14 @@ from typing import Any, Protocol
 import structlog
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Column,
     ColumnElement,
     MetaData,
     String,
     Table,
     func,
+    literal_column,
     select,
     type_coerce,
     union,
@@ -210,9 +212,8 @@ class Privacy:
             for table in (*metadata.sorted_tables, _SQLITE_SCHEMA):
                 if not missing:
                     break
-                rows = await connection.stream(select(*_texts(table)))
-                async for some in rows.partitions(_ROWS_AT_ONCE):
-                    missing -= await asyncio.to_thread(_pieces_in_rows, some, Needles(missing))
+                async for rows in _rows_of(connection, table):
+                    missing -= await asyncio.to_thread(_pieces_in_rows, rows, Needles(missing))
         return {piece for piece in pieces if piece.lower() not in missing}
 
 
@@ -229,6 +230,16 @@ def _keys(person: str, scopes: Sequence[Scope]) -> list[str]:
 
 def _texts(table: Table) -> list[ColumnElement[str]]:
     return [type_coerce(column, String) for column in table.columns if isinstance(column.type, String | JSON)]
+
+
+async def _rows_of(connection: AsyncConnection, table: Table) -> AsyncIterator[list[Sequence[str | None]]]:
+    """The texts of every row, some rows at a time: a whole table may not fit into memory."""
+    rowid = literal_column("rowid", BigInteger)
+    query = select(rowid, *_texts(table)).select_from(table).order_by(rowid).limit(_ROWS_AT_ONCE)
+    last = 0
+    while rows := (await connection.execute(query.where(rowid > last))).all():
+        yield [row[1:] for row in rows]
+        last = rows[-1][0]
 
 
 async def _pieces_of(connection: AsyncConnection, person: str) -> list[str]:
