@@ -132,6 +132,8 @@ async def run_console(settings: Settings, *, name: str, audience: str, replay: b
     configure_logs(settings.log_level if "log_level" in settings.model_fields_set else "WARNING")
     if settings.anthropic_api_key is None:
         print(OFFLINE_NOTICE, file=sys.stderr)
+    if at_terminal:
+        print(f"You are console:{name}. /mydata help lists what you can do, Ctrl-D ends the chat.", file=sys.stderr)
     replayed = ReplayClock(SystemClock().now() - _LONG_AGO) if replay else None
     clock = replayed or SystemClock()
     async with open_application(settings, clock=clock) as application:
@@ -162,7 +164,7 @@ def _show_reply(agent_name: str) -> Callable[[str], None]:
 
     def show(text: str) -> None:
         terminal.print(agent_name, style="bold", markup=False)
-        terminal.print(Markdown(text))
+        terminal.print(Markdown(text.replace("\n", "  \n")))  # a line stays a line, as on the chat platforms
 
     return show
 

@@ -22,6 +22,7 @@ from bot.bootstrap import open_application
 from bot.config import load_settings
 from bot.lifecycle import Application
 from bot.logs import configure_logs
+from memory.errors import InvalidInput
 from memory.oversight import Overview
 from memory.policy.text import clean
 from memory.ports import SystemClock
@@ -95,7 +96,7 @@ def search(  # noqa: PLR0917  # Typer makes options of them
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find past messages and documents."""
+    """Find facts, past messages and documents."""
     query = clean(query)
 
     async def look(app: Application) -> list[SearchHit]:
@@ -128,7 +129,7 @@ def search(  # noqa: PLR0917  # Typer makes options of them
     if not hits:
         console.print("Nothing found.")
     for hit in hits:
-        said = f"{hit.at:%Y-%m-%d %H:%M} {hit.author or 'archive'} ({hit.scope.audience})"
+        said = f"{hit.at:%Y-%m-%d %H:%M} {hit.author or hit.source} ({hit.scope.audience}): {hit.reason}"
         console.print(said, style="dim", highlight=False)
         console.print(f"  {hit.text}", highlight=False)
 
@@ -152,7 +153,10 @@ def export(
     if output is None:
         print_json(exported)
     else:
-        output.write_text(json.dumps(exported, ensure_ascii=False, indent=2), encoding="utf-8")
+        try:
+            output.write_text(json.dumps(exported, ensure_ascii=False, indent=2), encoding="utf-8")
+        except OSError as error:
+            raise InvalidInput(f"{output} cannot be written: {error.strerror}.") from error
         print(f"Written to {output}.", file=sys.stderr)
 
 
@@ -223,13 +227,13 @@ def erase(
 
 
 def _print_receipt(receipt: ErasureReceipt) -> None:
-    title = Text(f"{receipt.person} · erased {receipt.erased_at:%Y-%m-%d %H:%M} UTC")
-    table = Table(title=title, title_justify="left")
+    console = Console()
+    console.print(Text(f"{receipt.person} · erased {receipt.erased_at:%Y-%m-%d %H:%M} UTC"))
+    table = Table()
     table.add_column("table")
     table.add_column("rows erased", justify="right")
     for name, rows in receipt.rows.items():
         table.add_row(name, str(rows))
-    console = Console()
     console.print(table)
     searched = sum(receipt.files.values())
     console.print(

@@ -87,11 +87,10 @@ def rollback(  # noqa: PLR0917  # Typer makes options of them
         before, after = with_memory(data_dir, preview)
         confirm_change(_difference(before, after), "Roll back?")
     made = with_memory(data_dir, change)
-    what = block or "summary"
     if as_json:
-        print_json({"person": person, "what": what, "version": made, "text_of": version})
+        print_json({"person": person, "what": block or "summary", "version": made, "text_of": version})
     else:
-        print_text(f"Version {made} of the {what} is the text of version {version}.")
+        print_text(f"Version {made} of {block or 'the summary'} is the text of version {version}.")
 
 
 @version_commands.command("undo")

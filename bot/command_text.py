@@ -60,17 +60,8 @@ def parse(text: str, table: Sequence[Command]) -> TypedCommand:
 
 def help_text(table: Sequence[Command], group: Group) -> str:
     """What a group offers, one line for each command, as Markdown."""
-    lines = [f"- `/{usage(command)}`: {command.help}" for command in table if command.group is group]
+    lines = [f"- `/{command.usage}`: {command.help}" for command in table if command.group is group]
     return "\n".join(lines)
-
-
-def usage(command: Command) -> str:
-    """How a command is written, as ``memory rollback <person> <version> [block]``."""
-    return " ".join([command.group, command.name, *(_shown(argument) for argument in command.arguments)])
-
-
-def _shown(argument: Argument) -> str:
-    return f"<{argument.name}>" if argument.required else f"[{argument.name}]"
 
 
 def _group(word: str) -> Group:

@@ -189,6 +189,12 @@ class Command:
     arguments: tuple[Argument, ...] = ()
     in_conversation: bool = False
 
+    @property
+    def usage(self) -> str:
+        """How it is written, as ``memory rollback <person> <version> [block]``."""
+        shown = (f"<{argument.name}>" if argument.required else f"[{argument.name}]" for argument in self.arguments)
+        return " ".join([self.group, self.name, *shown])
+
 
 class Commands:
     """Runs commands of the table.
@@ -241,12 +247,10 @@ class Commands:
             raise InvalidInput("Only an admin of this community may do that.")
         given = {key: value.strip() for key, value in invocation.arguments.items() if value.strip()}
         unknown = set(given) - {argument.name for argument in command.arguments}
-        missing = [argument.name for argument in command.arguments if argument.required and argument.name not in given]
+        missing = [argument for argument in command.arguments if argument.required and argument.name not in given]
         if unknown or (missing and complete):
-            usage = " ".join(
-                f"<{argument.name}>" if argument.required else f"[{argument.name}]" for argument in command.arguments
-            )
-            raise InvalidInput(f"Write: {group} {name} {usage}".rstrip() + ".")
+            wanted = [f"- {argument.name}: {argument.help}" for argument in missing]
+            raise InvalidInput("\n".join([f"Write: `/{command.usage}`", *wanted]))
         return command, replace(invocation, arguments=given)
 
 

@@ -57,14 +57,14 @@ async def _rollback(services: Services, call: Invocation) -> CommandReply:
         before, after = await undo.texts(about.scope, label, version)
         await noted(services, about, "memory rollback preview", f"{label or 'summary'} version {version}")
         shown = "" if about.blind else "\n" + views.difference(before, after)
-        text = f"Going back to version {version} of the {label or 'summary'} changes this:{shown}"
+        text = f"Going back to version {version} of {label or 'the summary'} changes this:{shown}"
         return CommandReply(text=with_hint(text, about), confirm="Roll back")
     if label is None:
         made = (await undo.summary_to(about.scope, version, by=about.by)).version
     else:
         made = (await undo.block_to(about.scope, label, version, by=about.by)).version
     return CommandReply(
-        text=f"Done: version {made} of the {label or 'summary'} is the text of version {version}. "
+        text=f"Done: version {made} of {label or 'the summary'} is the text of version {version}. "
         "The next answer uses it. It can be rolled back in the same way."
     )
 

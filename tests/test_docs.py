@@ -7,7 +7,6 @@ import typer
 
 from bot.cli import app
 from bot.command_table import COMMAND_TABLE
-from bot.command_text import usage
 from bot.config import Settings
 from bot.tools import MEMORY_TOOLS
 
@@ -53,7 +52,7 @@ def test_every_command_is_documented(command: str) -> None:
     assert f"`{command}" in COMMANDS
 
 
-@pytest.mark.parametrize("command", [usage(command) for command in COMMAND_TABLE])
+@pytest.mark.parametrize("command", [command.usage for command in COMMAND_TABLE])
 def test_every_command_of_the_table_is_documented_with_its_arguments(command: str) -> None:
     assert f"| `/{command}` |" in COMMANDS
 

@@ -114,6 +114,7 @@ def test_search_finds_across_audiences_and_within_one(kept: Kept, keepsake: Comm
     in_public = json.loads(keepsake("memory", "search", "harbour", *where, "--audience", "guild:7", "--json").out)
     assert {hit["audience"] for hit in in_public["results"]} == {"guild:7"}
     assert "[/harbour]" in keepsake("memory", "search", "harbour", *where, "--limit", "2").out
+    assert "(dm): the nearest there is" in keepsake("memory", "search", "zebra", *where).out
     broken = keepsake("memory", "search", "caf\udce9 harbour", *where, "--json")
     assert json.loads(broken.out)["query"] == "caf\ufffd harbour"
 
@@ -132,6 +133,13 @@ def test_an_export_can_go_into_a_file(kept: Kept, keepsake: Command, tmp_path: P
     ended = keepsake("memory", "export", "--person", "console:ann", "--data-dir", data, "-o", str(target))
     assert (ended.code, ended.out) == (0, "")
     assert "guild:7" in json.loads(target.read_text(encoding="utf-8"))["scopes"]
+
+
+def test_an_export_that_cannot_be_written_is_one_sentence(kept: Kept, keepsake: Command, tmp_path: Path) -> None:
+    where = ("--person", "console:ann", "--data-dir", str(kept.folder / "data"))
+    ended = keepsake("memory", "export", *where, "-o", str(tmp_path / "no folder" / "ann.json"))
+    assert (ended.code, ended.out, len(ended.err.splitlines())) == (1, "", 1)
+    assert "cannot be written" in ended.err
 
 
 def test_an_erasure_ends_with_a_receipt_and_leaves_nothing(kept: Kept, keepsake: Command, tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from bot.command_table import COMMAND_TABLE
-from bot.command_text import help_text, parse, usage
+from bot.command_text import help_text, parse
 from bot.commands import Command, Group
 from memory.errors import InvalidInput
 
@@ -53,6 +53,6 @@ def test_what_cannot_be_read_is_answered_with_what_there_is(text: str, sentence:
     assert sentence in str(refusal.value)
 
 
-@pytest.mark.parametrize("command", COMMAND_TABLE, ids=usage)
+@pytest.mark.parametrize("command", COMMAND_TABLE, ids=lambda command: command.usage)
 def test_help_names_every_command_and_its_arguments(command: Command) -> None:
-    assert f"`/{usage(command)}`" in help_text(COMMAND_TABLE, command.group)
+    assert f"`/{command.usage}`" in help_text(COMMAND_TABLE, command.group)

@@ -277,6 +277,12 @@ async def test_nothing_is_erased_without_the_word(tmp_path: Path, word: str) -> 
         assert await world.system.stores.recall.count(world.memory().place.scope) == 2
 
 
+async def test_a_command_without_what_it_needs_is_answered_with_how_it_is_written(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        reply = await Desk.of(world).call("/mydata erase")
+        assert reply.text == "Write: `/mydata erase <confirm>`\n- confirm: The word ERASE, in capitals."
+
+
 async def test_an_erasure_ends_with_a_receipt_and_a_person_who_is_new(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
         await world.say(f"I own a {CANARY}")

@@ -152,7 +152,7 @@ async def test_core_memory_goes_back_to_before_its_first_line(tmp_path: Path) ->
     async with running(tmp_path, model=ScriptedModel(saving("Likes tea."), "Noted.")) as world:
         await world.say("I like tea")
         reply = await Desk.of(world).call("/memory rollback console:ann 0 human confirmed:yes", by=OPERATOR)
-        assert "version 2 of the human" in reply.text
+        assert "version 2 of human" in reply.text
         assert await human(world) == ""
 
 
