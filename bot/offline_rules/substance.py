@@ -34,7 +34,7 @@ _POINTING = re.compile(
 )
 _ABSTRACT = re.compile(
     r"(?:the|a|an) (?:[\w-]+ )?(?:feelings?|connection|structure|way|fact|energy|freedom|vibes?|idea|moment|sense"
-    r"|upside\S*|self-\w+|team)(?!\w)",
+    r"|options?|upside\S*|self-\w+|team)(?!\w)",
     re.I,
 )
 _MANNER = re.compile(r"[a-z]+ly\W*")
