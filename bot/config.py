@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from bot.env_file import unreadable_lines
 from memory.errors import InvalidInput, MemorySystemError
 from memory.parameters import MemoryParameters, Preset, Sharing
 from memory.records import check_person
@@ -36,6 +37,7 @@ def _setting(default: Any, description: str, example: str, **constraints: Any) -
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]
+LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
 
 class Settings(BaseSettings):
@@ -163,7 +165,7 @@ class Settings(BaseSettings):
     idle_sweep_seconds: float = _setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
 
     # the process
-    log_level: str = _setting("INFO", "Least severe log line written.", "INFO", pattern="^(DEBUG|INFO|WARNING|ERROR)$")
+    log_level: LogLevel = _setting("INFO", "Least severe log line written.", "INFO")
     host: str = _setting("127.0.0.1", "Address that the web server listens on.", "0.0.0.0", min_length=1)
     port: int = _setting(
         8080,
@@ -282,8 +284,11 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, env_file: Path 
         env_file: the file read beside the environment; None for none.
 
     Raises:
-        ConfigurationError: with every problem at once.
+        ConfigurationError: with every problem at once; with those of the file alone where it cannot be read.
     """
+    unreadable = [] if env_file is None else unreadable_lines(env_file)
+    if unreadable:
+        raise ConfigurationError(unreadable)
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
     try:
         return Settings(_env_file=env_file, **given)

@@ -38,6 +38,28 @@ def test_an_argument_wins_over_the_environment_and_that_over_the_file(
     assert (settings.port, settings.agent_name, settings.host, settings.log_level) == (1003, "Set", "10.0.0.1", "INFO")
 
 
+def test_a_line_of_the_file_that_sets_nothing_is_named_by_its_number_alone(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("# a comment\n\nexport PORT=1001\nDISCORD_TOKEN\nmy secret = private\nHOST='10.0.0.1\n")
+    with pytest.raises(ConfigurationError) as refused:
+        load_settings(env_file=file)
+    assert [line.partition(" sets")[0] for line in refused.value.problems] == [
+        f"{file}: line {number}" for number in (4, 5, 6)
+    ]
+    assert "private" not in str(refused.value)
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_bytes(b"AGENT_NAME=caf\xe9\n")
+    with pytest.raises(ConfigurationError, match="UTF-8"):
+        load_settings(env_file=file)
+
+
+def test_a_log_level_may_be_written_small() -> None:
+    assert load_settings({"log_level": "debug"}, env_file=None).log_level == "DEBUG"
+
+
 def test_the_numbers_of_memory_come_from_the_settings() -> None:
     parameters = load_settings(
         {"context_window_tokens": 8_000, "max_conversation_history": 6, "session_idle_minutes": 5}, env_file=None
