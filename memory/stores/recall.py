@@ -13,14 +13,11 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, Select, delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.messages import Message, Role, parts_from_json, parts_from_values, parts_to_json
-from memory.policy.chunking import pieces
-from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
-from memory.policy.text import spoken_date
+from memory.policy.ranking import RankedEntry, above_floor, rank
 from memory.ports import Vectors
 from memory.records import (
     EntryScore,
@@ -34,6 +31,13 @@ from memory.records import (
     StoredMessage,
 )
 from memory.schema import messages as table
+from memory.stores.message_rows import (
+    hit_of_message,
+    message_of_export,
+    message_of_row,
+    row_of_message,
+    searchable_pieces,
+)
 from memory.stores.scoped import (
     as_stored,
     delete_scope,
@@ -41,7 +45,6 @@ from memory.stores.scoped import (
     in_scope,
     restore_rows,
     rows_of_scope,
-    scope_of_row,
     with_keys,
 )
 from memory.stores.search import SearchStore
@@ -118,9 +121,9 @@ class RecallStore:
                 )
             )
         if stored:
-            await tx.connection.execute(insert(table), [_row(message) for message in stored])
+            await tx.connection.execute(insert(table), [row_of_message(message) for message in stored])
             if session.kept:
-                items = [(message.id, piece) for message in stored for piece in _searchable(message)]
+                items = [(message.id, piece) for message in stored for piece in searchable_pieces(message)]
                 await self._search.add(scope, tx, source=Source.RECALL, items=items)
         return stored
 
@@ -275,11 +278,11 @@ class RecallStore:
         Raises:
             InvalidInput: another message has the id of one of them.
         """
-        exported = [_exported(scope, row) for row in rows]
-        new = await restore_rows(tx, table, scope, list(map(_row, exported)), changing=_CHANGING)
+        exported = [message_of_export(scope, row) for row in rows]
+        new = await restore_rows(tx, table, scope, list(map(row_of_message, exported)), changing=_CHANGING)
         added = {row["id"] for row in new if row["session_id"] not in unkept_sessions}
         searchable = {message.id: message for message in exported if message.id in added}.values()
-        items = [(message.id, piece) for message in searchable for piece in _searchable(message)]
+        items = [(message.id, piece) for message in searchable for piece in searchable_pieces(message)]
         await self._search.add(scope, tx, source=Source.RECALL, items=items)
         return len(new)
 
@@ -297,79 +300,13 @@ class RecallStore:
     async def _hits(self, ranked: Sequence[RankedEntry]) -> list[SearchHit]:
         keys = {(one.entry.scope, one.entry.record_id) for one in ranked}
         found = {message.id: message for message in await self._found(select(table).where(with_keys(table, keys)))}
-        return [_hit(found[one.entry.record_id], one) for one in ranked if one.entry.record_id in found]
+        return [hit_of_message(found[one.entry.record_id], one) for one in ranked if one.entry.record_id in found]
 
     async def _found(self, query: Select[Any]) -> list[StoredMessage]:
         async with self._database.read() as connection:
-            return [_stored(row) for row in await connection.execute(query)]
+            return [message_of_row(row) for row in await connection.execute(query)]
 
 
 def _of_conversation(scope: Scope, conversation: str) -> Select[Any]:
     mine = in_scope(table, scope) & (table.c.conversation == conversation)
     return select(table).where(mine).order_by(table.c.id)
-
-
-def _searchable(message: StoredMessage) -> list[str]:
-    text = message.text
-    return pieces(text, heading=f"{message.author} ({spoken_date(message.sent_at)})") if text.strip() else []
-
-
-def _hit(message: StoredMessage, ranked: RankedEntry) -> SearchHit:
-    return SearchHit(
-        source=Source.RECALL,
-        scope=message.scope,
-        record_id=message.id,
-        score=ranked.score,
-        text=message.text,
-        author=message.author,
-        at=message.sent_at,
-        reason=why_found(ranked),
-        message_ids=(message.id,),
-    )
-
-
-def _row(message: StoredMessage) -> dict[str, Any]:
-    return {
-        "person": message.scope.person,
-        "audience": message.scope.audience,
-        "id": message.id,
-        "conversation": message.conversation,
-        "session_id": message.session_id,
-        "exchange_id": message.exchange_id,
-        "role": message.message.role.value,
-        "author": message.author,
-        "parts": parts_to_json(message.message.parts),
-        "sent_at": message.sent_at,
-        "tokens": message.tokens,
-        "platform_id": message.platform_id,
-        "evicted_at": message.evicted_at,
-        "eviction_reason": None if message.eviction_reason is None else message.eviction_reason.value,
-        "folded": message.folded,
-    }
-
-
-def _exported(scope: Scope, row: Mapping[str, Any]) -> StoredMessage:
-    """The message of a row of an export."""
-    fields = {name: value for name, value in row.items() if name not in ("role", "parts")}
-    message = Message(role=Role(row["role"]), parts=parts_from_values(row["parts"]))
-    if row["eviction_reason"] is not None:
-        fields["eviction_reason"] = EvictionReason(row["eviction_reason"])
-    return StoredMessage(scope=scope, message=message, **fields)
-
-
-def _stored(row: Row[Any]) -> StoredMessage:
-    return StoredMessage(
-        id=row.id,
-        scope=scope_of_row(row),
-        conversation=row.conversation,
-        session_id=row.session_id,
-        exchange_id=row.exchange_id,
-        author=row.author,
-        message=Message(role=Role(row.role), parts=parts_from_json(row.parts)),
-        sent_at=row.sent_at,
-        tokens=row.tokens,
-        platform_id=row.platform_id,
-        evicted_at=row.evicted_at,
-        eviction_reason=None if row.eviction_reason is None else EvictionReason(row.eviction_reason),
-        folded=row.folded,
-    )

@@ -1,0 +1,88 @@
+"""A message as a row, as an entry of an export, as pieces for the search indexes, and as a hit of a search. Pure.
+
+Invariant: ``message_of_row`` gives back what ``row_of_message`` was given, part by part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Row
+
+from memory.messages import Message, Role, parts_from_json, parts_from_values, parts_to_json
+from memory.policy.chunking import pieces
+from memory.policy.ranking import RankedEntry, why_found
+from memory.policy.text import spoken_date
+from memory.records import EvictionReason, Scope, SearchHit, Source, StoredMessage
+from memory.stores.scoped import scope_of_row
+
+
+def searchable_pieces(message: StoredMessage) -> list[str]:
+    """The texts under which a message is found, speaker and date included; none where it says nothing."""
+    text = message.text
+    return pieces(text, heading=f"{message.author} ({spoken_date(message.sent_at)})") if text.strip() else []
+
+
+def hit_of_message(message: StoredMessage, ranked: RankedEntry) -> SearchHit:
+    """A message that a search found, with its rank."""
+    return SearchHit(
+        source=Source.RECALL,
+        scope=message.scope,
+        record_id=message.id,
+        score=ranked.score,
+        text=message.text,
+        author=message.author,
+        at=message.sent_at,
+        reason=why_found(ranked),
+        message_ids=(message.id,),
+    )
+
+
+def row_of_message(message: StoredMessage) -> dict[str, Any]:
+    """The values of every column."""
+    return {
+        "person": message.scope.person,
+        "audience": message.scope.audience,
+        "id": message.id,
+        "conversation": message.conversation,
+        "session_id": message.session_id,
+        "exchange_id": message.exchange_id,
+        "role": message.message.role.value,
+        "author": message.author,
+        "parts": parts_to_json(message.message.parts),
+        "sent_at": message.sent_at,
+        "tokens": message.tokens,
+        "platform_id": message.platform_id,
+        "evicted_at": message.evicted_at,
+        "eviction_reason": None if message.eviction_reason is None else message.eviction_reason.value,
+        "folded": message.folded,
+    }
+
+
+def message_of_export(scope: Scope, row: Mapping[str, Any]) -> StoredMessage:
+    """The message of a row of an export."""
+    fields = {name: value for name, value in row.items() if name not in ("role", "parts")}
+    message = Message(role=Role(row["role"]), parts=parts_from_values(row["parts"]))
+    if row["eviction_reason"] is not None:
+        fields["eviction_reason"] = EvictionReason(row["eviction_reason"])
+    return StoredMessage(scope=scope, message=message, **fields)
+
+
+def message_of_row(row: Row[Any]) -> StoredMessage:
+    """The message of a row of the table."""
+    return StoredMessage(
+        id=row.id,
+        scope=scope_of_row(row),
+        conversation=row.conversation,
+        session_id=row.session_id,
+        exchange_id=row.exchange_id,
+        author=row.author,
+        message=Message(role=Role(row.role), parts=parts_from_json(row.parts)),
+        sent_at=row.sent_at,
+        tokens=row.tokens,
+        platform_id=row.platform_id,
+        evicted_at=row.evicted_at,
+        eviction_reason=None if row.eviction_reason is None else EvictionReason(row.eviction_reason),
+        folded=row.folded,
+    )
