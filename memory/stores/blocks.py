@@ -15,12 +15,30 @@ from sqlalchemy import Row, Select, delete, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
-from memory.errors import CoreMemoryFull, InvalidInput, MemoryRefusal, TextNotFound, UnknownBlock
+from memory.errors import CoreMemoryFull, InvalidInput, TextNotFound
+from memory.policy.core_memory import (
+    block_of,
+    characters,
+    check_label,
+    check_limit,
+    holding,
+    tidied,
+    with_lines,
+    with_replacement,
+)
 from memory.policy.diff import reverse_lines
 from memory.ports import TokenCounter
 from memory.records import BLOCK_LABELS, BlockVersion, Change, MemoryBlock, Scope
 from memory.schema import block_versions, memory_blocks
-from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope
+from memory.stores.scoped import (
+    as_stored,
+    change_columns,
+    change_of_row,
+    delete_scope,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -57,15 +75,11 @@ class BlockStore:
             CoreMemoryFull: it does not fit.
         """
         blocks = await _current(tx.connection, scope)
-        block = _block(blocks, label)
-        lines = _tidied(text)
-        if not lines:
-            raise MemoryRefusal("There is no text to append. Say what to remember in one short line.")
-        if f"\n{lines}\n" in f"\n{block.value}\n":
+        block = block_of(blocks, label)
+        value = with_lines(block.value, text)
+        if value == block.value:
             return block
-        return await self._write(
-            scope, tx, blocks=blocks, block=block, value=f"{block.value}\n{lines}", change=change, at=at
-        )
+        return await self._write(scope, tx, blocks=blocks, block=block, value=value, change=change, at=at)
 
     async def replace(
         self, scope: Scope, tx: Transaction, *, label: str | None, old: str, new: str, change: Change, at: datetime
@@ -90,22 +104,11 @@ class BlockStore:
             CoreMemoryFull: it does not fit.
         """
         blocks = await _current(tx.connection, scope)
-        candidates = list(blocks.values()) if label is None else [_block(blocks, label)]
-        block = next((block for block in candidates if old.strip() and old in block.value), None)
-        if block is None:
-            where = "core memory" if label is None else f"the {label} block"
-            raise TextNotFound(
-                f"That text does not stand in {where}. Give the old text exactly as it stands there, "
-                "or add a new line with core_memory_append."
-            )
-        made = _tidied(new)
-        if old in made and old not in block.value.replace(made, ""):
+        block = holding(blocks, label, old)
+        value = with_replacement(block, old, new)
+        if value == block.value:
             return block
-        if (times := block.value.count(old)) > 1:
-            raise MemoryRefusal(f"That text stands {times} times in the {block.label} block. Give more of its line.")
-        return await self._write(
-            scope, tx, blocks=blocks, block=block, value=block.value.replace(old, new), change=change, at=at
-        )
+        return await self._write(scope, tx, blocks=blocks, block=block, value=value, change=change, at=at)
 
     async def rewrite(
         self, scope: Scope, tx: Transaction, *, label: str, value: str, change: Change, at: datetime
@@ -117,8 +120,8 @@ class BlockStore:
             CoreMemoryFull: it does not fit.
         """
         blocks = await _current(tx.connection, scope)
-        block = _block(blocks, label)
-        if _tidied(value) == block.value:
+        block = block_of(blocks, label)
+        if tidied(value) == block.value:
             return block
         return await self._write(scope, tx, blocks=blocks, block=block, value=value, change=change, at=at)
 
@@ -141,7 +144,7 @@ class BlockStore:
             CoreMemoryFull: it does not fit beside what the other blocks hold now.
         """
         blocks = await _current(tx.connection, scope)
-        block = _block(blocks, label)
+        block = block_of(blocks, label)
         query = _versions(scope, label).where(block_versions.c.version == version)
         wanted = (await tx.connection.execute(query)).first()
         if wanted is None and version != 0:
@@ -168,7 +171,7 @@ class BlockStore:
 
     async def versions(self, scope: Scope, label: str) -> list[BlockVersion]:
         """Every version of a block, newest first. Raises UnknownBlock."""
-        _check_label(label)
+        check_label(label)
         async with self._database.read() as connection:
             return [_version(row) for row in await connection.execute(_versions(scope, label))]
 
@@ -191,10 +194,10 @@ class BlockStore:
                     label=row["label"], value=row["value"], version=row["version"], updated_at=row["changed_at"]
                 )
         try:
-            self._check_limit(_characters(before), _characters(after))
+            check_limit(before, after, limit=self._limit)
         except CoreMemoryFull as error:
             raise InvalidInput(
-                f"The core memory of {scope} would hold {_characters(after):,} characters, more than the "
+                f"The core memory of {scope} would hold {characters(after):,} characters, more than the "
                 f"{self._limit:,} allowed here (CORE_MEMORY_LIMIT). Nothing was imported."
             ) from error
         for label, block in after.items():
@@ -218,10 +221,10 @@ class BlockStore:
         at: datetime,
     ) -> MemoryBlock:
         written = MemoryBlock(
-            label=block.label, value=_tidied(value), version=block.version + 1, updated_at=as_stored(at)
+            label=block.label, value=tidied(value), version=block.version + 1, updated_at=as_stored(at)
         )
         after = {**blocks, block.label: written}
-        self._check_limit(_characters(blocks), _characters(after))
+        check_limit(blocks, after, limit=self._limit)
         await _put(tx, scope, written)
         await tx.connection.execute(
             insert(block_versions).values(
@@ -231,24 +234,11 @@ class BlockStore:
                 version=written.version,
                 value=written.value,
                 changed_at=at,
-                actor=change.actor,
-                reason=change.reason,
-                source_message=change.source_message,
-                session_id=change.session_id,
-                job=change.job,
+                **change_columns(change),
             )
         )
         tx.after_commit(lambda: self._log_write(blocks, after, written, change))
         return written
-
-    def _check_limit(self, before: int, after: int) -> None:
-        # A block that shrinks is written even over the limit, which may have been lowered since.
-        if after > self._limit and after > before:
-            raise CoreMemoryFull(
-                f"Core memory is full: {before:,} of {self._limit:,} characters are used and this write would make "
-                f"it {after:,}. Nothing was written. Move older facts out with archival_insert and delete them "
-                "here, or shorten what is here with core_memory_replace, then try again."
-            )
 
     def _log_write(
         self,
@@ -264,33 +254,13 @@ class BlockStore:
             version=written.version,
             source_message=change.source_message,
             session_id=change.session_id,
-            characters=_characters(after),
+            characters=characters(after),
             tokens_before=self._tokens(before),
             tokens_after=self._tokens(after),
         )
 
     def _tokens(self, blocks: dict[str, MemoryBlock]) -> int:
         return sum(self._counter.count(block.value) for block in blocks.values())
-
-
-def _tidied(text: str) -> str:
-    """Single spaces, no blank lines."""
-    lines = (" ".join(line.split()) for line in text.splitlines())
-    return "\n".join(line for line in lines if line)
-
-
-def _characters(blocks: dict[str, MemoryBlock]) -> int:
-    return sum(len(block.value) for block in blocks.values())
-
-
-def _check_label(label: str) -> None:
-    if label not in BLOCK_LABELS:
-        raise UnknownBlock(f"There is no core memory block {label!r}. The blocks are {' and '.join(BLOCK_LABELS)}.")
-
-
-def _block(blocks: dict[str, MemoryBlock], label: str) -> MemoryBlock:
-    _check_label(label)
-    return blocks[label]
 
 
 async def _current(connection: AsyncConnection, scope: Scope) -> dict[str, MemoryBlock]:
@@ -332,11 +302,5 @@ def _version(row: Row[Any]) -> BlockVersion:
         version=row.version,
         value=row.value,
         changed_at=row.changed_at,
-        change=Change(
-            actor=row.actor,
-            reason=row.reason,
-            source_message=row.source_message,
-            session_id=row.session_id,
-            job=row.job,
-        ),
+        change=change_of_row(row),
     )

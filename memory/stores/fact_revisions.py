@@ -10,14 +10,24 @@ from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, insert, or_, select
+from sqlalchemy import Row, Select, insert, null, or_, select
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.records import Change, Fact, FactRevision, FactState, Reach, Scope
 from memory.schema import fact_revisions
-from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope, scope_of_row
+from memory.stores.scoped import (
+    as_stored,
+    change_columns,
+    change_of_row,
+    delete_scope,
+    in_reach,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+    scope_of_row,
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -99,11 +109,7 @@ class FactRevisionStore:
                 after=_snapshot(after),
                 candidate=candidate,
                 changed_at=revision.changed_at,
-                actor=change.actor,
-                reason=change.reason,
-                source_message=change.source_message,
-                session_id=change.session_id,
-                job=change.job,
+                **change_columns(change),
             )
         )
         return revision
@@ -157,8 +163,9 @@ class FactRevisionStore:
         return [_change(row) for row in await tx.connection.execute(_newest_first(query))]
 
     async def later_than(self, scope: Scope, tx: Transaction, *, at: datetime) -> list[FactChange]:
-        """Every change made after a moment, newest first."""
-        query = select(fact_revisions).where(in_scope(fact_revisions, scope), fact_revisions.c.changed_at > at)
+        """Every change of a known fact that was made after a moment, newest first."""
+        later = in_scope(fact_revisions, scope) & (fact_revisions.c.changed_at > at)
+        query = select(fact_revisions).where(later, fact_revisions.c.before.is_not(null()))
         return [_change(row) for row in await tx.connection.execute(_newest_first(query))]
 
     async def is_disowned(self, scope: Scope, tx: Transaction, *, source_message: int, at: datetime) -> bool:
@@ -220,13 +227,7 @@ def _change(row: Row[Any]) -> FactChange:
         before=_current_text(before),
         after=_current_text(after),
         changed_at=row.changed_at,
-        change=Change(
-            actor=row.actor,
-            reason=row.reason,
-            source_message=row.source_message,
-            session_id=row.session_id,
-            job=row.job,
-        ),
+        change=change_of_row(row),
         candidate=row.candidate,
     )
     return FactChange(revision=revision, before=before, after=after)

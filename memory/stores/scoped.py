@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, FromClause, Row, Table, and_, delete, fals
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
-from memory.records import Reach, Scope
+from memory.records import Change, Reach, Scope
 
 _SCOPE_COLUMNS = ("person", "audience")
 _KEYS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
@@ -44,6 +44,28 @@ def with_keys(table: Table, keys: Collection[tuple[Scope, int]]) -> ColumnElemen
 def scope_of_row(row: Row[Any]) -> Scope:
     """The scope that a row belongs to."""
     return Scope(person=row.person, audience=row.audience)
+
+
+def change_columns(change: Change) -> dict[str, Any]:
+    """Who changed something and why, as the columns of a version."""
+    return {
+        "actor": change.actor,
+        "reason": change.reason,
+        "source_message": change.source_message,
+        "session_id": change.session_id,
+        "job": change.job,
+    }
+
+
+def change_of_row(row: Row[Any]) -> Change:
+    """The inverse of ``change_columns``."""
+    return Change(
+        actor=row.actor,
+        reason=row.reason,
+        source_message=row.source_message,
+        session_id=row.session_id,
+        job=row.job,
+    )
 
 
 def as_stored(moment: datetime) -> datetime:
