@@ -23,7 +23,7 @@ from memory import sqlite_driver
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
 
 _BUSY_TIMEOUT_MS = 30_000
-_READERS = 4
+_CONNECTIONS = 8  # one search reads on six at once; opening one costs more than most reads
 
 
 class Transaction:
@@ -145,8 +145,8 @@ async def open_database(url: str) -> Database:
     [path], options = address.get_dialect()().create_connect_args(address)
     engine = create_async_engine(
         address,
-        pool_size=_READERS,
-        max_overflow=_READERS,
+        pool_size=_CONNECTIONS,
+        max_overflow=_CONNECTIONS,
         async_creator=partial(sqlite_driver.connect, path, **options),
     )
     event.listen(engine.sync_engine, "connect", _on_connect)

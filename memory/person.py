@@ -1,6 +1,6 @@
 """The memory of one person in one conversation: begin an exchange, gather, finish, keep the window small.
 
-Invariant: the person's message is stored before anything else happens with it, and everything an exchange added
+Invariant: the person's message is stored before memory is asked about it, and everything an exchange added
 is stored in one transaction with the reply that is about to be sent.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 
 from memory.database import Transaction
@@ -17,7 +17,8 @@ from memory.errors import NotKept, PersonErased
 from memory.messages import Message, Role, ToolSpec
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
-from memory.ports import TokenCounter
+from memory.policy.ranking import has_content
+from memory.ports import TokenCounter, Vectors
 from memory.processes.learner import LEARN
 from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
 from memory.records import (
@@ -60,10 +61,17 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """One exchange in progress: the person's stored message, and the session it belongs to."""
+    """One exchange in progress.
+
+    Attributes:
+        user: the person's stored message.
+        session: the session it belongs to.
+        vector: its text's, of shape (dimensions,); None where it is not searched for, or the embedder failed.
+    """
 
     user: StoredMessage
     session: Session
+    vector: Vectors | None = field(default=None, compare=False)
 
 
 class PersonMemory:
@@ -75,7 +83,7 @@ class PersonMemory:
         self._stores = services.stores
 
     async def begin(self, new: NewMessage, item: InboxItem | None = None) -> Exchange:
-        """Store the person's message, opening a session where none is open.
+        """Store the person's message, opening a session where none is open, and embed it meanwhile.
 
         Args:
             new: the message; its tokens are counted here.
@@ -84,6 +92,10 @@ class PersonMemory:
         Raises:
             PersonErased: the person was erased since the message was accepted.
         """
+        exchange, vector = await asyncio.gather(self._stored(new, item), self._vector_of(new))
+        return replace(exchange, vector=vector)
+
+    async def _stored(self, new: NewMessage, item: InboxItem | None) -> Exchange:
         scope = self.place.scope
         await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
@@ -125,19 +137,19 @@ class PersonMemory:
 
     async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """Everything that the prompt of this exchange is made of."""
-        standing, window = await asyncio.gather(
+        window = await self._stores.recall.window(self.place.scope, self.place.conversation)
+        limit, facts = self._retrieved()
+        standing, hits = await asyncio.gather(
             self._standing(exchange, tools=tools, now=now),
-            self._stores.recall.window(self.place.scope, self.place.conversation),
-        )
-        parameters = self._services.parameters
-        parts = parts_of(parameters.preset)
-        hits = await self._services.retriever.retrieve(
-            self.place.scope,
-            self.place.reach,
-            exchange.user.text,
-            limit=parameters.retrieved_hits if parts.retrieval else 0,
-            facts=parameters.retrieved_facts if parts.facts else 0,
-            exclude=frozenset(message.id for message in window) | {exchange.user.id},
+            self._services.retriever.retrieve(
+                self.place.scope,
+                self.place.reach,
+                exchange.user.text,
+                limit=limit,
+                facts=facts,
+                exclude=frozenset(message.id for message in window) | {exchange.user.id},
+                vector=exchange.vector,
+            ),
         )
         return replace(
             standing,
@@ -145,6 +157,16 @@ class PersonMemory:
             turn=(exchange.user.message,),
             hits=hits,
         )
+
+    def _retrieved(self) -> tuple[int, int]:
+        """How many messages and documents, and how many facts, are looked for unasked."""
+        parameters = self._services.parameters
+        parts = parts_of(parameters.preset)
+        return parameters.retrieved_hits if parts.retrieval else 0, parameters.retrieved_facts if parts.facts else 0
+
+    async def _vector_of(self, new: NewMessage) -> Vectors | None:
+        wanted = any(self._retrieved()) and has_content(new.message.text)
+        return await self._services.retriever.embedded(new.message.text) if wanted else None
 
     async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """What a prompt of this conversation holds before any message."""
@@ -231,7 +253,6 @@ class PersonMemory:
                     await self._stores.jobs.add(scope, tx, kind=LEARN, subject=exchange_id, payload=payload, at=now)
             if item is not None:
                 await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
-        services.indexer.kick()
 
     async def drop(self, exchange: Exchange) -> None:
         """Take a refused message out of the window: shown again, it would be refused again."""
@@ -239,13 +260,14 @@ class PersonMemory:
             await self._services.window.evict(exchange.session, tx, [exchange.user.id], EvictionReason.REFUSED)
 
     async def keep_small(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...]) -> None:
-        """After the reply: evict what is too much for the window, and let the jobs begin that follow from it.
+        """After the reply: embed what was said, evict what is too much for the window, and begin the jobs.
 
         Args:
             exchange: from ``begin``.
             tools: those offered with every message.
         """
         services = self._services
+        services.indexer.kick()  # not before the reply, which would wait for the same processors
         # Measured anew: the turn may have failed before it knew, or have written to core memory.
         standing = await self._standing(exchange, tools=tools, now=services.clock.now())
         fixed = await asyncio.to_thread(
@@ -326,6 +348,9 @@ class PersonMemory:
         scope, conversation = self.place.scope, self.place.conversation
         if item is not None and not await self._stores.inbox.holds(scope, tx, item=item):
             raise PersonErased(_ERASED)
+        session = await self._stores.sessions.open(scope, conversation)
+        if session is not None:
+            return session
         before = await self._stores.sessions.latest(scope, conversation)
         paused_at = (await self._stores.consent.load(scope)).paused_at
         return await self._stores.sessions.start(

@@ -73,7 +73,10 @@ class Connection(aiosqlite.Connection):
 
 
 class Cursor:
-    """What SQLAlchemy's asyncio adapter wants of a cursor. All rows are fetched with the statement."""
+    """What SQLAlchemy's asyncio adapter wants of a cursor.
+
+    All rows are fetched with the statement, so nothing can be streamed: a large table is read in pages.
+    """
 
     arraysize = 1
 

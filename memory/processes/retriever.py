@@ -14,6 +14,7 @@ import structlog
 
 from memory.errors import EmbedderError
 from memory.policy.fact_text import normalised
+from memory.policy.ranking import has_content
 from memory.ports import Vectors
 from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore
@@ -53,6 +54,7 @@ class Retriever:
         facts: int,
         exclude: frozenset[int] = frozenset(),
         floor: bool = True,
+        vector: Vectors | None = None,
     ) -> tuple[SearchHit, ...]:
         """The best facts, best first, then the best messages and documents, best first.
 
@@ -64,12 +66,14 @@ class Retriever:
             facts: facts to return at most; with 0 they are not searched.
             exclude: messages that stand in the window already.
             floor: leave out what is not relevant enough to be shown unasked.
+            vector: the query's, as ``embedded`` gives it, where the caller has it already.
         """
-        if not limit and not facts:
+        if not (limit or facts) or (floor and not has_content(query)):
             return ()
         began = time.perf_counter()
         query = shortened(query)
-        vector = await self.embedded(query)
+        if vector is None:
+            vector = await self.embedded(query)
         searches: list[Awaitable[list[SearchHit]]] = []
         if facts:
             searches.append(self._facts.search(reach, query, limit=facts, vector=vector, floor=floor))
@@ -94,7 +98,7 @@ class Retriever:
     async def embedded(self, query: str) -> Vectors | None:
         """The query's vector, or None (with a log line) where the embedder fails: full text still answers."""
         try:
-            return await self._search.embed_query(query)
+            return await self._search.embed_query(shortened(query))
         except EmbedderError as error:
             _log.warning("embedder_failed", error=str(error))
             return None
