@@ -81,7 +81,7 @@ class MemoryParameters:
     session_idle: timedelta = timedelta(minutes=30)
     job_attempts: int = 5
     retrieved_share: float = 1 / 3
-    retrieved_hits: int = 5
+    retrieved_hits: int = 3
     tool_result_max_tokens: int = 2_000
     answer_within: timedelta = timedelta(minutes=15)
 

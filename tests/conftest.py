@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
 
 from memory.database import Database, open_database
 from memory.ids import IdSource
@@ -16,6 +17,13 @@ from tests.fakes import FakeClock
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def _own_logs() -> Iterator[None]:
+    """A test that configures logs does so for itself alone."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture

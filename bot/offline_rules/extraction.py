@@ -19,9 +19,7 @@ from bot.offline_rules.substance import is_substantial, plain_clause
 from bot.offline_rules.triples import StatedFact, stated
 from bot.offline_rules.wishes import Forget, wishes_in
 from bot.offline_rules.wording import noted, sentences
-
-WANTS_FORGOTTEN = "wants_forgotten"
-"""The predicate of a wish that something be forgotten; its object says what."""
+from memory.records import WANTS_FORGOTTEN
 
 _MESSAGE = re.compile(r"<user_message>\n(.*)\n</user_message>", re.S)
 _NOW = re.compile(r"<now>(\d{4}-\d\d-\d\d)")

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bot.offline_rules.extraction import WANTS_FORGOTTEN
 from bot.offline_rules.wording import terms
 from memory.policy.details import keeps_details
 from memory.policy.fact_text import normalised
 from memory.policy.slots import slot
-from memory.records import Candidate
+from memory.records import WANTS_FORGOTTEN, Candidate
 
 _CANDIDATES = re.compile(r"<candidates>\n(.*)\n</candidates>", re.S)
 _CANDIDATE = re.compile(r"^(?P<number>\d+)\. (?P<said>.*)", re.M)

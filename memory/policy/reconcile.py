@@ -16,7 +16,7 @@ from memory.policy.details import keeps_details
 from memory.policy.fact_changes import same_statement
 from memory.policy.fact_text import text_hash
 from memory.policy.slots import can_both_be_true, listed_value, slot, takes_back
-from memory.records import Candidate, Fact, FactOp, FactOperation, FactState
+from memory.records import WANTS_FORGOTTEN, Candidate, Fact, FactOp, FactOperation, FactState
 
 UNKNOWN = "names no fact that was shown"
 PINNED = "the fact is pinned"
@@ -25,6 +25,7 @@ OLDER = "the new statement is older than the fact"
 COMPATIBLE = "both can be true"
 TOO_MANY = "too many facts would leave at once"
 RETIRED = "the fact leaves already"
+WISH = "a wish to forget is no fact"
 
 _FORGET = re.compile(
     r"\b(?:forget|unlearn|stop remembering|don'?t remember|do not remember|vergiss|vergessen sie|oublie[zr]?|olvid\w+"
@@ -126,6 +127,9 @@ class _Guard:
 
     def take(self, operation: FactOperation) -> None:
         """Accept the operation, accept a safe one in its place, or reject it."""
+        if operation.candidate.predicate == WANTS_FORGOTTEN and operation.op is not FactOp.DELETE:
+            self._rejected.append((operation, WISH))
+            return
         match operation.op:
             case FactOp.ADD:
                 self._add(operation.candidate, _text(operation))

@@ -22,6 +22,7 @@ from memory.policy.worth_learning import worth_learning
 from memory.ports import ChatModel
 from memory.prompt.learning import extraction_request, reconciliation_request
 from memory.records import (
+    WANTS_FORGOTTEN,
     Candidate,
     CandidateKind,
     Change,
@@ -249,6 +250,8 @@ class Learner:
                 return await self._facts.update(
                     scope, tx, fact_id=fact_id, candidate=operation.candidate, change=change, at=at, text=operation.text
                 )
+            case FactOp.DELETE, int(fact_id) if operation.candidate.predicate == WANTS_FORGOTTEN:
+                return await self._facts.forget(scope, tx, fact_id=fact_id, change=change, at=at)
             case FactOp.DELETE, int(fact_id):
                 return await self._facts.supersede(
                     scope, tx, fact_id=fact_id, change=change, at=at, candidate=operation.candidate.text

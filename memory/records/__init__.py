@@ -12,6 +12,7 @@ from memory.records.conversations import (
     StoredMessage,
 )
 from memory.records.facts import (
+    WANTS_FORGOTTEN,
     Candidate,
     CandidateKind,
     Fact,
@@ -54,6 +55,7 @@ __all__ = [
     "BLOCK_LABELS",
     "HUMAN",
     "PERSONA",
+    "WANTS_FORGOTTEN",
     "AuditEntry",
     "BlockVersion",
     "Candidate",

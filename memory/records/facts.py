@@ -59,6 +59,10 @@ class Fact:
     pinned: bool = False
 
 
+WANTS_FORGOTTEN = "wants_forgotten"
+"""The predicate of a candidate that is no fact but a wish that something be forgotten; its object says what."""
+
+
 class CandidateKind(StrEnum):
     """What an extraction found."""
 

@@ -215,6 +215,22 @@ async def test_a_move_makes_the_new_home_current_and_a_revert_brings_the_old_one
         assert "User lives in Oslo" in str(world.model.requests[-1].messages[-1])
 
 
+async def test_a_wish_to_forget_retires_what_it_names_and_is_no_fact_itself(tmp_path: Path) -> None:
+    wish = {"predicate": "wants_forgotten", "object": "the cat"}
+    model = ScriptedModel(
+        found("User wants this forgotten: the cat", **wish),
+        decided({"op": "DELETE", "id": 1}),
+        found("User wants this forgotten: the cat", **wish),
+    )
+    async with running(tmp_path, memory_model=model) as world:
+        await store(world, "User has a cat called Tom")
+        for _ in range(2):
+            await world.say("Please forget about my cat")
+        assert await known(world) == []
+        [forgotten, _] = await world.system.stores.facts.history(world.memory().place.reach)
+        assert forgotten.action == "forget"
+
+
 async def test_twenty_exchanges_at_once_lose_and_double_nothing(tmp_path: Path) -> None:
     async def answer(request: ModelRequest) -> str:
         if request.system[0].name != "extract_facts":
