@@ -1,20 +1,17 @@
-"""Discord: the connection, what comes in, and what goes out.
+"""Discord: the connection, and what comes in; ``adapters/discord_delivery.py`` knows how answers go out.
 
 In a direct chat every message is for the bot; in a server those that mention it or reply to it.
 
 Invariant: a message is handed over before anything else is done with it, and in the order Discord sent it. The
-audience it is given is never wider than the people who could read it. Of one answer no part appears twice.
+audience it is given is never wider than the people who could read it.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import math
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager
 
-import aiohttp
 import discord
 import structlog
 import yarl
@@ -22,25 +19,16 @@ from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
 from adapters.discord_commands import SlashCommands
-from adapters.discord_errors import PORTAL, start_failure
-from adapters.discord_message import PLATFORM, channel_id, incoming
-from adapters.text import split
-from bot.chat import Conversation, DeliveryFailed, DeliveryRefused, OnMessage, OutgoingMessage
+from adapters.discord_delivery import DiscordDelivery
+from adapters.discord_errors import CONNECTION_ERRORS, PORTAL, start_failure
+from adapters.discord_message import PLATFORM, incoming
+from bot.chat import Conversation, OnMessage, OutgoingMessage
 from bot.commands import Commands
 
 _log = structlog.get_logger(__name__)
 
-MESSAGE_LIMIT = 2_000
-_NONCE_LENGTH = 25
 _GATEWAY_DEADLINE = 60.0
-_RETRY_DELAYS = (0.1, 1.0, 4.0)
 _LONGEST_RATE_LIMIT = 60.0
-_TYPING_INTERVAL = 8.0
-_LOOKUP_LIMIT = 100
-_REFUSALS = frozenset({400, 403, 404})
-
-# discord.py itself repeats a request after a reset connection only by the error numbers of macOS and Windows.
-_CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
 
 
 class _Client(discord.Client):
@@ -116,7 +104,7 @@ class DiscordAdapter:
         self._client: _Client | None = None
         self._connection: asyncio.Task[None] | None = None
         self._storing: set[asyncio.Future[bool]] = set()
-        self._parts_there: dict[str, int] = {}
+        self._delivery = DiscordDelivery(lambda: self._client)
 
     # the connection
 
@@ -157,7 +145,7 @@ class DiscordAdapter:
         except discord.PrivilegedIntentsRequired:
             await self.stop()
             raise
-        except (discord.DiscordException, *_CONNECTION_ERRORS) as error:
+        except (discord.DiscordException, *CONNECTION_ERRORS) as error:
             await self.stop()
             raise start_failure(error) from error
 
@@ -219,102 +207,13 @@ class DiscordAdapter:
     # what goes out
 
     async def send(self, message: OutgoingMessage) -> None:
-        """Deliver an answer in parts of at most 2,000 characters, the first as a reply.
-
-        Raises:
-            DeliveryFailed: Discord did not take a part; another ``send`` goes on from there.
-            DeliveryRefused: the channel is gone or closed to the bot.
-        """
-        parts = split(message.whole_text, MESSAGE_LIMIT)
-        first = self._parts_there.pop(message.delivery_key, 0)
-        for index in range(first, len(parts)):
-            try:
-                await self._send_part(message, parts[index], index)
-            except DeliveryFailed:
-                self._parts_there[message.delivery_key] = index
-                raise
-
-    async def _send_part(self, message: OutgoingMessage, text: str, index: int) -> None:
-        channel = self._channel(message.conversation)
-        reference = None
-        if index == 0:
-            reference = discord.MessageReference(
-                message_id=int(message.in_reply_to), channel_id=channel.id, fail_if_not_exists=False
-            )
-        for delay in (*_RETRY_DELAYS, None):
-            try:
-                # The same nonce with every attempt: Discord answers a repeated one with the message it has.
-                await channel.send(text, nonce=_nonce(message.delivery_key, index), reference=reference)  # type: ignore[arg-type]  # None is its default
-                return
-            except discord.HTTPException as error:
-                if error.status in _REFUSALS:
-                    raise DeliveryRefused(f"Discord refuses the message: {error.status}/{error.code}") from error
-                raise DeliveryFailed(f"Discord did not take the message: {error.status}/{error.code}") from error
-            except discord.DiscordException as error:
-                raise DeliveryFailed(f"Discord did not take the message: {error}") from error
-            except _CONNECTION_ERRORS as error:
-                if delay is None or self._client is None or self._client.is_closed():
-                    raise DeliveryFailed(f"The connection to Discord broke: {type(error).__name__}") from error
-                _log.info("discord_send_repeated", error=type(error).__name__, part=index)
-                await asyncio.sleep(delay)
+        """Deliver an answer; see ``DiscordDelivery.send``. Raises DeliveryFailed or DeliveryRefused."""
+        await self._delivery.send(message)
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Look for the answer among the bot's messages after the one it answers.
+        """Whether an answer is there already; see ``DiscordDelivery.was_delivered``. Raises DeliveryFailed."""
+        return await self._delivery.was_delivered(message)
 
-        Where only its first parts are there, the next ``send`` of the same answer goes on with the others.
-
-        Raises:
-            DeliveryFailed: Discord cannot be asked just now.
-        """
-        parts = split(message.whole_text, MESSAGE_LIMIT)
-        asked = discord.Object(int(message.in_reply_to))
-        there = 0
-        try:
-            async for found in self._channel(message.conversation).history(
-                after=asked, limit=_LOOKUP_LIMIT, oldest_first=True
-            ):
-                if there < len(parts) and self._is_part(found, message, parts[there], there):
-                    there += 1
-        except (discord.DiscordException, *_CONNECTION_ERRORS) as error:
-            if not (isinstance(error, discord.HTTPException) and error.status in _REFUSALS):
-                raise DeliveryFailed(f"Discord does not show the channel now: {type(error).__name__}") from error
-            _log.warning("discord_lookup_refused", conversation=message.conversation.key, status=error.status)
-            return True
-        if there < len(parts):
-            self._parts_there[message.delivery_key] = there
-        return there == len(parts)
-
-    def _is_part(self, found: discord.Message, message: OutgoingMessage, text: str, index: int) -> bool:
-        if self._client is None or found.author != self._client.user:
-            return False
-        if str(found.nonce) == _nonce(message.delivery_key, index):
-            return True
-        if found.reference is not None:
-            return index == 0 and str(found.reference.message_id) == message.in_reply_to
-        return found.content.strip() == text.strip()
-
-    @asynccontextmanager
-    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
-        """Show that an answer is being written, from the background, so that it delays nothing."""
-        indicator = asyncio.create_task(self._keep_typing(conversation))
-        try:
-            yield
-        finally:
-            indicator.cancel()
-            await asyncio.wait({indicator})
-
-    async def _keep_typing(self, conversation: Conversation) -> None:
-        with suppress(discord.DiscordException, DeliveryFailed, *_CONNECTION_ERRORS):
-            while True:
-                await self._channel(conversation).typing()
-                await asyncio.sleep(_TYPING_INTERVAL)
-
-    def _channel(self, conversation: Conversation) -> discord.PartialMessageable:
-        """The channel by its id alone, since after a restart a direct chat is in no cache."""
-        if self._client is None or self._client.is_closed():
-            raise DeliveryFailed("Discord is not connected")
-        return self._client.get_partial_messageable(channel_id(conversation))
-
-
-def _nonce(delivery_key: str, index: int) -> str:
-    return hashlib.sha256(f"{delivery_key}/{index}".encode()).hexdigest()[:_NONCE_LENGTH]
+    def typing(self, conversation: Conversation) -> AbstractAsyncContextManager[None]:
+        """Show that an answer is being written."""
+        return self._delivery.typing(conversation)

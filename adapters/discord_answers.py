@@ -14,12 +14,12 @@ import aiohttp
 import discord
 import structlog
 
+from adapters.discord_message import MESSAGE_LIMIT
 from adapters.text import split
 from bot.commands import Attachment, CommandReply
 
 _log = structlog.get_logger(__name__)
 
-MESSAGE_LIMIT = 2_000
 _MOST_PARTS = 5
 _LABEL_LIMIT = 80
 # Discord takes changes of an answer for 15 minutes after the command.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import aiohttp
 import discord
 
 from bot.chat import AdapterStartFailed
+
+# discord.py itself repeats a request after a reset connection only by the error numbers of macOS and Windows.
+CONNECTION_ERRORS = (aiohttp.ClientError, OSError)
 
 PORTAL = "https://discord.com/developers/applications"
 _BAD_TOKEN = (

@@ -14,6 +14,7 @@ from bot.chat import Conversation, IncomingMessage
 from bot.commands import MessagePlace
 
 PLATFORM = "discord"
+MESSAGE_LIMIT = 2_000
 
 _MENTION = re.compile(r"<(@[!&]?|#)(\d+)>( ?)")
 _SAID_BY_PEOPLE = (discord.MessageType.default, discord.MessageType.reply)
