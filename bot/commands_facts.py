@@ -61,7 +61,7 @@ async def _forget(services: Services, call: Invocation) -> CommandReply:
     await services.system.oversight.facts.forget(fact.scope, fact.id, by=_own(call))
     return CommandReply(
         text=f"Forgotten, and not learned again from what was said before:\n{_shown([fact])}\n"
-        "What you once wrote stays in the log of messages; `/mydata erase` erases everything."
+        "What you once wrote stays in the log of messages, and in summaries of them; `/mydata erase` erases everything."
     )
 
 

@@ -82,6 +82,7 @@ class Oversight:
         self.facts = FactCare(
             database=services.database,
             facts=stores.facts,
+            blocks=stores.blocks,
             audit=stores.audit,
             indexer=services.indexer,
             clock=services.clock,

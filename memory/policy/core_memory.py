@@ -5,13 +5,20 @@ Invariant: a block's value has single spaces and no blank lines; a refusal tells
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from memory.errors import CoreMemoryFull, MemoryRefusal, TextNotFound, UnknownBlock
+from memory.policy.fact_text import normalised
 from memory.records import BLOCK_LABELS, MemoryBlock
 
 Blocks = Mapping[str, MemoryBlock]
 """Every block of a scope by its label."""
+
+_WORD = re.compile(r"[^\W_]+")
+# What one says of oneself, or of "the user", and how: two lines that differ only in these say the same.
+_FORM_WORDS = "user users the their they s is are am was i my me he his she her it its a an has have"
+_FORM = frozenset(_FORM_WORDS.split())
 
 
 def check_label(label: str) -> None:
@@ -98,3 +105,21 @@ def with_replacement(block: MemoryBlock, old: str, new: str) -> str:
     if (times := block.value.count(old)) > 1:
         raise MemoryRefusal(f"That text stands {times} times in the {block.label} block. Give more of its line.")
     return block.value.replace(old, new)
+
+
+def restated(value: str, fact: str, new: str) -> str:
+    """A block's value with other words in place of the lines that say the same as a fact.
+
+    Args:
+        value: the block's value.
+        fact: the fact's text, for example ``User's sister is called Mia.``; a line ``Their sister is called Mia.``
+            says the same.
+        new: what is right; empty to leave the lines out.
+    """
+    said = _content(fact)
+    lines = (new if said and _content(line) == said else line for line in value.splitlines())
+    return tidied("\n".join(lines))
+
+
+def _content(text: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(normalised(text))) - _FORM

@@ -1,21 +1,24 @@
 """What people and admins do to single facts: forget, correct, pin, and take one change back.
 
-Invariant: a change and its entry in the audit log are one transaction; nothing is deleted, and no text stands in the
-audit log.
+Invariant: a change, what follows from it for core memory, and its entry in the audit log are one transaction; nothing
+is deleted, and no text stands in the audit log.
 """
 
 from __future__ import annotations
 
 from memory.database import Database, Transaction
-from memory.errors import InvalidInput
+from memory.errors import CoreMemoryFull, InvalidInput
 from memory.ids import handle_of
+from memory.policy.audience import reach_of_scope
+from memory.policy.core_memory import restated
 from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import Clock
 from memory.processes.indexer import Indexer
 from memory.processes.undo import By
-from memory.records import Change, Fact, Scope
+from memory.records import Change, Fact, MemoryBlock, Scope
 from memory.stores.audit import AuditStore
+from memory.stores.blocks import BlockStore
 from memory.stores.facts import FactStore
 
 _LONGEST = 500  # characters of a correction
@@ -27,22 +30,33 @@ class FactCare:
     Args:
         database: for the transaction over all stores.
         facts: the facts.
+        blocks: core memory, which may say the same as a fact.
         audit: says who did it.
         indexer: makes what has changed found by its meaning.
         clock: dates it.
     """
 
     def __init__(
-        self, *, database: Database, facts: FactStore, audit: AuditStore, indexer: Indexer, clock: Clock
+        self,
+        *,
+        database: Database,
+        facts: FactStore,
+        blocks: BlockStore,
+        audit: AuditStore,
+        indexer: Indexer,
+        clock: Clock,
     ) -> None:
         self._database = database
         self._facts = facts
+        self._blocks = blocks
         self._audit = audit
         self._indexer = indexer
         self._clock = clock
 
     async def forget(self, scope: Scope, fact_id: int, *, by: By) -> Fact:
         """Retire a fact for good: it is shown no more, and not learned again from what was said before.
+
+        A line of core memory that says the same goes with it.
 
         Raises:
             InvalidInput: it is no current fact any more.
@@ -51,10 +65,12 @@ class FactCare:
             fact = await self._facts.forget(
                 scope, tx, fact_id=fact_id, change=_change(by, "forget"), at=self._clock.now()
             )
-            return await self._noted(tx, fact, by, "forget")
+            forgotten = await self._noted(tx, fact, by, "forget")
+            await self._put_right(tx, scope, forgotten.text, "", _change(by, "forget"))
+            return forgotten
 
     async def correct(self, scope: Scope, fact_id: int, text: str, *, by: By) -> Fact:
-        """Put other words in place of a fact. Secrets are taken out of them.
+        """Put other words in place of a fact, and of a line of core memory that says the same. Secrets are taken out.
 
         Raises:
             InvalidInput: it is no current fact any more, or the text is empty or longer than 500 characters.
@@ -63,10 +79,13 @@ class FactCare:
         if len(text) > _LONGEST:
             raise InvalidInput(f"A fact is one short sentence. Write at most {_LONGEST} characters.")
         async with self._database.transaction() as tx:
+            before = await self._facts.get(reach_of_scope(scope), [fact_id])
             fact = await self._facts.correct(
                 scope, tx, fact_id=fact_id, text=text, change=_change(by, "correct"), at=self._clock.now()
             )
             corrected = await self._noted(tx, fact, by, "correct")
+            for wrong in before:
+                await self._put_right(tx, scope, wrong.text, corrected.text, _change(by, "correct"))
         self._indexer.kick()
         return corrected
 
@@ -111,6 +130,19 @@ class FactCare:
             )
         self._indexer.kick()
         return before, after
+
+    async def _put_right(self, tx: Transaction, scope: Scope, fact: str, new: str, change: Change) -> None:
+        """Let core memory say of a fact what is right; nothing where that is too long for it."""
+
+        async def rewrite(block: MemoryBlock, words: str) -> None:
+            value = restated(block.value, fact, words)
+            await self._blocks.rewrite(scope, tx, label=block.label, value=value, change=change, at=self._clock.now())
+
+        for block in await self._blocks.load(scope):
+            try:
+                await rewrite(block, new)
+            except CoreMemoryFull:
+                await rewrite(block, "")
 
     async def _noted(self, tx: Transaction, fact: Fact | None, by: By, action: str) -> Fact:
         if fact is None:

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import update
 
 from bot.commands import Caller
+from bot.offline import OfflineModel
 from memory.ids import handle_of
 from memory.records import Fact, Scope
 from memory.schema import jobs
@@ -154,6 +155,18 @@ async def test_words_of_several_facts_name_none_of_them(tmp_path: Path) -> None:
         assert all(handle_of(fact.id) in reply.text for fact in await facts_of(world))
         assert (await desk.call("/mydata forget called Tim")).succeeded
         assert await known(world) == ["User has a cat called Tom"]
+
+
+async def test_core_memory_says_no_longer_what_was_forgotten_or_corrected(tmp_path: Path) -> None:
+    taught = {"tea": [{"text": "User loves tea."}], "Oslo": [{"text": "User lives in Oslo."}]}
+    notes = OfflineModel(agent_name="Keepsake")  # which writes every statement into core memory
+    async with running(tmp_path, chat_model=notes, memory_model=learning(taught)) as world:
+        desk, scope = Desk.of(world), world.memory().place.scope
+        await tell(world, "I love tea.", "I live in Oslo.", "My sister Mia is allergic to nuts.")
+        await desk.call("/mydata forget tea")
+        await desk.call("/mydata correct Oslo I live in Rome")
+        human = next(block.value for block in await world.system.stores.blocks.load(scope) if block.label == "human")
+        assert human.splitlines() == ["I live in Rome", "Their sister Mia is allergic to nuts."]
 
 
 async def test_a_pinned_fact_survives_contradictions_until_it_is_unpinned(tmp_path: Path) -> None:
