@@ -18,6 +18,7 @@ import structlog
 from bot import replies
 from bot.tools import Toolbox, failed
 from memory.errors import ContextOverflow
+from memory.exchange import Exchange
 from memory.messages import (
     Message,
     ModelResponse,
@@ -31,7 +32,7 @@ from memory.messages import (
     assistant_message,
 )
 from memory.parameters import MemoryParameters
-from memory.person import Exchange, PersonMemory
+from memory.person import PersonMemory
 from memory.policy.text import clean, clean_value
 from memory.ports import ChatModel, TokenCounter
 from memory.prompt.assembler import Gathered, Prompt, assemble

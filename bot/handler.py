@@ -27,8 +27,9 @@ from bot.chat import (
 )
 from bot.scope_queues import ScopeQueues
 from memory.errors import MemorySystemError
+from memory.exchange import Exchange
 from memory.messages import user_message
-from memory.person import Exchange, PersonMemory
+from memory.person import PersonMemory
 from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import Clock

@@ -13,9 +13,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from memory.errors import MemorySystemError
+from memory.exchange import Exchange
 from memory.messages import ToolCall, ToolResult, ToolSpec
 from memory.parameters import Preset
-from memory.person import Exchange, PersonMemory
+from memory.person import PersonMemory
 from memory.policy.presets import parts_of
 from memory.policy.text import clean
 from memory.prompt.sections import format_hits, format_messages
@@ -88,35 +89,35 @@ class Tool:
 
 
 async def _core_append(memory: PersonMemory, exchange: Exchange, arguments: AppendArguments) -> str:
-    await memory.core_append(exchange, label=arguments.block, text=clean(arguments.text))
+    await memory.paging.core_append(exchange, label=arguments.block, text=clean(arguments.text))
     return "Saved in core memory."
 
 
 async def _core_replace(memory: PersonMemory, exchange: Exchange, arguments: ReplaceArguments) -> str:
-    await memory.core_replace(exchange, old=clean(arguments.old), new=clean(arguments.new))
+    await memory.paging.core_replace(exchange, old=clean(arguments.old), new=clean(arguments.new))
     return "Core memory changed."
 
 
 async def _recall_search(memory: PersonMemory, exchange: Exchange, arguments: QueryArguments) -> str:
-    return format_hits(await memory.recall_search(clean(arguments.query), limit=_HITS, evicted_only=True))
+    return format_hits(await memory.paging.recall_search(clean(arguments.query), limit=_HITS, evicted_only=True))
 
 
 async def _archival_insert(memory: PersonMemory, exchange: Exchange, arguments: InsertArguments) -> str:
-    await memory.archival_insert(exchange, clean(arguments.text))
+    await memory.paging.archival_insert(exchange, clean(arguments.text))
     return "Saved in archival memory."
 
 
 async def _archival_search(memory: PersonMemory, exchange: Exchange, arguments: ArchivalQueryArguments) -> str:
-    return format_hits(await memory.archival_search(clean(arguments.query), limit=arguments.k))
+    return format_hits(await memory.paging.archival_search(clean(arguments.query), limit=arguments.k))
 
 
 async def _conversation_search(memory: PersonMemory, exchange: Exchange, arguments: QueryArguments) -> str:
-    hits = await memory.recall_search(clean(arguments.query), limit=_HITS + 1, evicted_only=False)
+    hits = await memory.paging.recall_search(clean(arguments.query), limit=_HITS + 1, evicted_only=False)
     return format_hits([hit for hit in hits if hit.record_id != exchange.user.id][:_HITS])
 
 
 async def _conversation_search_date(memory: PersonMemory, exchange: Exchange, arguments: DateArguments) -> str:
-    said = await memory.messages_between(arguments.start_date, arguments.end_date, limit=_MESSAGES)
+    said = await memory.paging.messages_between(arguments.start_date, arguments.end_date, limit=_MESSAGES)
     return format_messages(said)
 
 

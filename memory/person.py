@@ -7,14 +7,15 @@ is stored in one transaction with the reply that is about to be sent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 
 from memory.database import Transaction
-from memory.errors import NotKept, PersonErased
+from memory.errors import PersonErased
+from memory.exchange import ERASED, Exchange, Place, present_session
 from memory.messages import Message, Role, ToolSpec
+from memory.paging import Paging
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
 from memory.policy.ranking import has_content
@@ -22,63 +23,29 @@ from memory.ports import TokenCounter, Vectors
 from memory.processes.learner import LEARN
 from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
 from memory.records import (
-    Change,
     EvictionReason,
     InboxItem,
     NewMessage,
-    Passage,
-    Reach,
-    Scope,
     SearchHit,
     Session,
-    StoredMessage,
 )
 from memory.services import Services
 
 # A new session may wait this long for the summary of the one before it.
 _CLOSING_SECONDS = 10.0
-_ERASED = "Everything I kept about you was erased while I was answering. Write to me again and we start anew."
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where a conversation happens, in memory's terms.
-
-    Attributes:
-        scope: where it writes.
-        reach: what it may read.
-        conversation: the key of the channel, thread or direct chat.
-        community: the server or team a private channel belongs to, or None.
-        audience: who hears it, also where memory is shared over all audiences.
-    """
-
-    scope: Scope
-    reach: Reach
-    conversation: str
-    community: str | None
-    audience: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exchange:
-    """One exchange in progress.
-
-    Attributes:
-        user: the person's stored message.
-        session: the session it belongs to.
-        vector: its text's, of shape (dimensions,); None where it is not searched for, or the embedder failed.
-    """
-
-    user: StoredMessage
-    session: Session
-    vector: Vectors | None = field(default=None, compare=False)
 
 
 class PersonMemory:
-    """The per-user orchestrator. Obtained from ``MemorySystem.conversation``."""
+    """The per-user orchestrator. Obtained from ``MemorySystem.conversation``.
+
+    Attributes:
+        place: the conversation.
+        paging: what the agent's tools do.
+    """
 
     def __init__(self, place: Place, services: Services) -> None:
         self.place = place
+        self.paging = Paging(place, services)
         self._services = services
         self._stores = services.stores
 
@@ -125,7 +92,7 @@ class PersonMemory:
             session = await self._session(tx, new.sent_at, item)
             if not session.kept:
                 return
-            await self._stores.recall.append(
+            [kept] = await self._stores.recall.append(
                 self.place.scope,
                 tx,
                 session=session,
@@ -133,6 +100,7 @@ class PersonMemory:
                 evicted=EvictionReason.UNANSWERED,
                 at=self._services.clock.now(),
             )
+            await self._stores.inbox.begin(self.place.scope, tx, item=item, message_id=kept.id)
         self._services.indexer.kick()
 
     async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
@@ -223,7 +191,7 @@ class PersonMemory:
         )
         ratio, samples = services.counter.calibration
         async with services.database.transaction() as tx:
-            session = await self._present(exchange)
+            session = await present_session(self._stores.sessions, exchange)
             if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
                 await self._stores.recall.append(
                     scope,
@@ -239,20 +207,21 @@ class PersonMemory:
             )
             await self._stores.calibration.save(tx, model=model, ratio=ratio, samples=samples)
             if session.kept:
-                await self._stores.reply_sources.note(
-                    scope,
-                    tx,
-                    exchange_id=exchange.user.id,
-                    conversation=self.place.conversation,
-                    hits=given,
-                    at=now,
-                )
-                if parts_of(services.parameters.preset).facts:
-                    exchange_id = exchange.user.id
-                    payload = {"exchange": exchange_id}
-                    await self._stores.jobs.add(scope, tx, kind=LEARN, subject=exchange_id, payload=payload, at=now)
+                await self._explain_and_learn(exchange, tx, given=given, at=now)
             if item is not None:
                 await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
+
+    async def _explain_and_learn(
+        self, exchange: Exchange, tx: Transaction, *, given: Sequence[SearchHit], at: datetime
+    ) -> None:
+        """Note what the reply was given, and add the job that learns from the exchange."""
+        scope, exchange_id = self.place.scope, exchange.user.id
+        await self._stores.reply_sources.note(
+            scope, tx, exchange_id=exchange_id, conversation=self.place.conversation, hits=given, at=at
+        )
+        if parts_of(self._services.parameters.preset).facts:
+            payload = {"exchange": exchange_id}
+            await self._stores.jobs.add(scope, tx, kind=LEARN, subject=exchange_id, payload=payload, at=at)
 
     async def drop(self, exchange: Exchange) -> None:
         """Take a refused message out of the window: shown again, it would be refused again."""
@@ -276,62 +245,6 @@ class PersonMemory:
         await services.window.keep_small(exchange.session, fixed_tokens=fixed)
         services.jobs.kick()  # for what was evicted, and for what the exchange taught
 
-    async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:
-        """Add a line to a core memory block. Raises CoreMemoryFull, UnknownBlock, NotKept or PersonErased."""
-        async with self._saving(exchange) as tx:
-            await self._stores.blocks.append(
-                self.place.scope,
-                tx,
-                label=label,
-                text=text,
-                change=self._change(exchange, "core_memory_append"),
-                at=self._services.clock.now(),
-            )
-
-    async def core_replace(self, exchange: Exchange, *, old: str, new: str) -> None:
-        """Rewrite a piece of core memory. Raises CoreMemoryFull, TextNotFound, NotKept or PersonErased."""
-        async with self._saving(exchange) as tx:
-            await self._stores.blocks.replace(
-                self.place.scope,
-                tx,
-                label=None,
-                old=old,
-                new=new,
-                change=self._change(exchange, "core_memory_replace"),
-                at=self._services.clock.now(),
-            )
-
-    async def archival_insert(self, exchange: Exchange, content: str) -> Passage:
-        """Keep a fact or document in archival memory. Raises NotKept or PersonErased."""
-        async with self._saving(exchange) as tx:
-            passage = await self._stores.archival.insert(
-                self.place.scope, tx, content=content, source_message=exchange.user.id
-            )
-        self._services.indexer.kick()
-        return passage
-
-    async def archival_search(self, query: str, *, limit: int) -> list[SearchHit]:
-        """Look up archival memory."""
-        vector = await self._services.retriever.embedded(query)
-        return await self._stores.archival.search(self.place.scope, self.place.reach, query, limit=limit, vector=vector)
-
-    async def recall_search(self, query: str, *, limit: int, evicted_only: bool) -> list[SearchHit]:
-        """Search past messages: those that left the window, or all."""
-        vector = await self._services.retriever.embedded(query)
-        return await self._stores.recall.search(
-            self.place.reach, query, limit=limit, evicted_only=evicted_only, vector=vector, floor=False
-        )
-
-    async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:
-        """Past messages of these days and those between them, oldest first."""
-        zone = self._services.parameters.zone
-        start = datetime.combine(first, time.min, tzinfo=zone)
-        end = datetime.combine(last, time.max, tzinfo=zone)
-        return await self._stores.recall.between(self.place.reach, start, end, limit=limit)
-
-    def _change(self, exchange: Exchange, reason: str) -> Change:
-        return Change(actor="agent", reason=reason, source_message=exchange.user.id, session_id=exchange.session.id)
-
     async def _counted(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
         return await asyncio.to_thread(_count_all, messages, self._services.counter)
 
@@ -347,7 +260,7 @@ class PersonMemory:
         """The open session, begun where none is. Read within the write transaction, in which nobody else writes."""
         scope, conversation = self.place.scope, self.place.conversation
         if item is not None and not await self._stores.inbox.holds(scope, tx, item=item):
-            raise PersonErased(_ERASED)
+            raise PersonErased(ERASED)
         session = await self._stores.sessions.open(scope, conversation)
         if session is not None:
             return session
@@ -362,22 +275,6 @@ class PersonMemory:
             window_summary=before.window_summary if before else "",
             kept=paused_at is None,
         )
-
-    async def _present(self, exchange: Exchange) -> Session:
-        """The exchange's session as it is now. Asked within a write transaction, which an erasure waits for."""
-        session = await self._stores.sessions.get(self.place.scope, exchange.session.id)
-        if session is None:
-            raise PersonErased(_ERASED)
-        return session
-
-    @asynccontextmanager
-    async def _saving(self, exchange: Exchange) -> AsyncIterator[Transaction]:
-        """A transaction for what the agent saves of an exchange."""
-        if not exchange.session.kept:
-            raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
-        async with self._services.database.transaction() as tx:
-            await self._present(exchange)
-            yield tx
 
 
 def _count_all(messages: Sequence[NewMessage], counter: TokenCounter) -> list[NewMessage]:

@@ -12,12 +12,13 @@ from datetime import timedelta
 import structlog
 
 from memory.database import Transaction, open_database
+from memory.exchange import Place
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.opening import open_services, open_stores
 from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
-from memory.person import PersonMemory, Place
+from memory.person import PersonMemory
 from memory.policy.audience import reach_of, reach_of_person, scope_of
 from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter

@@ -104,9 +104,9 @@ async def search(town: Town, who: str, where: Conversation) -> None:
     memory = town.world.memory(who, town.key(who, where))
     subject = town.random.choice(SUBJECTS)
     reach = reach_in(who, where)
-    town.check(await memory.recall_search(subject, limit=50, evicted_only=False), reach)
-    town.check(await memory.archival_search(subject, limit=50), reach)
-    everything = await memory.messages_between(START - timedelta(days=1), START + timedelta(days=400), limit=500)
+    town.check(await memory.paging.recall_search(subject, limit=50, evicted_only=False), reach)
+    town.check(await memory.paging.archival_search(subject, limit=50), reach)
+    everything = await memory.paging.messages_between(START - timedelta(days=1), START + timedelta(days=400), limit=500)
     town.check(everything, reach)
     stores = town.world.system.stores
     town.check(await stores.recall.window(memory.place.scope, memory.place.conversation), reach)

@@ -39,7 +39,7 @@ async def test_the_oldest_messages_move_to_recall_verbatim_when_the_threshold_is
         window = [message.text for message in prompt.messages[: prompt.cached_messages]]
         assert not any("I drink tea" in text for text in window)
         assert any("Ann spoke of tea and of Rome." in block.text for block in prompt.system)
-        hits = await world.memory().recall_search("drink tea", limit=5, evicted_only=True)
+        hits = await world.memory().paging.recall_search("drink tea", limit=5, evicted_only=True)
         assert hits[0].text == "I drink tea LOUD"
 
 

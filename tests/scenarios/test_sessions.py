@@ -62,8 +62,8 @@ async def test_everything_survives_a_restart(tmp_path: Path) -> None:
             stored.message for stored in window
         ]
         memory = world.memory()
-        assert (await memory.recall_search("I am Ann", limit=3, evicted_only=True))[0].text == "I am Ann"
-        assert (await memory.archival_search("walnut bread", limit=3))[0].text == "Recipe: bread with walnuts."
+        assert (await memory.paging.recall_search("I am Ann", limit=3, evicted_only=True))[0].text == "I am Ann"
+        assert (await memory.paging.archival_search("walnut bread", limit=3))[0].text == "Recipe: bread with walnuts."
         sessions = await world.system.stores.sessions.recent(memory.place.scope, 5)
         assert len(sessions) == 1
 

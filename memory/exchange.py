@@ -1,0 +1,62 @@
+"""Where a conversation happens, and an exchange that is in progress there.
+
+Invariant: the session of an exchange is asked for anew before anything is written for it, since the person may have
+been erased meanwhile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from memory.errors import PersonErased
+from memory.ports import Vectors
+from memory.records import Reach, Scope, Session, StoredMessage
+from memory.stores.sessions import SessionStore
+
+ERASED = "Everything I kept about you was erased while I was answering. Write to me again and we start anew."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a conversation happens, in memory's terms.
+
+    Attributes:
+        scope: where it writes.
+        reach: what it may read.
+        conversation: the key of the channel, thread or direct chat.
+        community: the server or team a private channel belongs to, or None.
+        audience: who hears it, also where memory is shared over all audiences.
+    """
+
+    scope: Scope
+    reach: Reach
+    conversation: str
+    community: str | None
+    audience: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One exchange in progress.
+
+    Attributes:
+        user: the person's stored message.
+        session: the session it belongs to.
+        vector: its text's, of shape (dimensions,); None where it is not searched for, or the embedder failed.
+    """
+
+    user: StoredMessage
+    session: Session
+    vector: Vectors | None = field(default=None, compare=False)
+
+
+async def present_session(sessions: SessionStore, exchange: Exchange) -> Session:
+    """The exchange's session as it is now. Asked within a write transaction, which an erasure waits for.
+
+    Raises:
+        PersonErased: the person was erased meanwhile.
+    """
+    session = await sessions.get(exchange.session.scope, exchange.session.id)
+    if session is None:
+        raise PersonErased(ERASED)
+    return session

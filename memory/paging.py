@@ -1,0 +1,97 @@
+"""What the agent itself pages in and out of memory in a conversation, by its tools.
+
+Invariant: nothing is saved where the person asked that nothing be remembered, nor of a person erased meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import date, datetime, time
+
+from memory.database import Transaction
+from memory.errors import NotKept
+from memory.exchange import Exchange, Place, present_session
+from memory.records import Change, Passage, SearchHit, StoredMessage
+from memory.services import Services
+
+
+class Paging:
+    """Core memory, recall and archival memory as the agent uses them.
+
+    Args:
+        place: the conversation.
+        services: every store and process.
+    """
+
+    def __init__(self, place: Place, services: Services) -> None:
+        self._place = place
+        self._services = services
+        self._stores = services.stores
+
+    async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:
+        """Add a line to a core memory block. Raises CoreMemoryFull, UnknownBlock, NotKept or PersonErased."""
+        async with self._saving(exchange) as tx:
+            await self._stores.blocks.append(
+                self._place.scope,
+                tx,
+                label=label,
+                text=text,
+                change=self._change(exchange, "core_memory_append"),
+                at=self._services.clock.now(),
+            )
+
+    async def core_replace(self, exchange: Exchange, *, old: str, new: str) -> None:
+        """Rewrite a piece of core memory. Raises CoreMemoryFull, TextNotFound, NotKept or PersonErased."""
+        async with self._saving(exchange) as tx:
+            await self._stores.blocks.replace(
+                self._place.scope,
+                tx,
+                label=None,
+                old=old,
+                new=new,
+                change=self._change(exchange, "core_memory_replace"),
+                at=self._services.clock.now(),
+            )
+
+    async def archival_insert(self, exchange: Exchange, content: str) -> Passage:
+        """Keep a fact or document in archival memory. Raises NotKept or PersonErased."""
+        async with self._saving(exchange) as tx:
+            passage = await self._stores.archival.insert(
+                self._place.scope, tx, content=content, source_message=exchange.user.id
+            )
+        self._services.indexer.kick()
+        return passage
+
+    async def archival_search(self, query: str, *, limit: int) -> list[SearchHit]:
+        """Look up archival memory."""
+        vector = await self._services.retriever.embedded(query)
+        return await self._stores.archival.search(
+            self._place.scope, self._place.reach, query, limit=limit, vector=vector
+        )
+
+    async def recall_search(self, query: str, *, limit: int, evicted_only: bool) -> list[SearchHit]:
+        """Search past messages: those that left the window, or all."""
+        vector = await self._services.retriever.embedded(query)
+        return await self._stores.recall.search(
+            self._place.reach, query, limit=limit, evicted_only=evicted_only, vector=vector, floor=False
+        )
+
+    async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:
+        """Past messages of these days and those between them, oldest first."""
+        zone = self._services.parameters.zone
+        start = datetime.combine(first, time.min, tzinfo=zone)
+        end = datetime.combine(last, time.max, tzinfo=zone)
+        return await self._stores.recall.between(self._place.reach, start, end, limit=limit)
+
+    @asynccontextmanager
+    async def _saving(self, exchange: Exchange) -> AsyncIterator[Transaction]:
+        """A transaction for what the agent saves of an exchange."""
+        if not exchange.session.kept:
+            raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
+        async with self._services.database.transaction() as tx:
+            await present_session(self._stores.sessions, exchange)
+            yield tx
+
+    def _change(self, exchange: Exchange, reason: str) -> Change:
+        return Change(actor="agent", reason=reason, source_message=exchange.user.id, session_id=exchange.session.id)
