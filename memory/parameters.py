@@ -1,6 +1,7 @@
-"""Every number that governs memory, with its default and its reason, as one value passed in.
+"""The numbers that say how much is remembered and shown, with their defaults, as one value passed in.
 
-Invariant: no other module of this package holds a limit of its own; ``bot/config.py`` maps each to a setting.
+Invariant: what an operator may change stands here, and ``bot/config.py`` maps it to a setting; a limit
+that only keeps one module's own work bounded stands in that module, with its reason.
 """
 
 from __future__ import annotations
