@@ -79,7 +79,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             parameters=parameters,
             secret=_secret(settings),
         )
-        handler = ChatHandler(system=system, agent=agent, clock=clock)
+        handler = ChatHandler(system=system, agent=agent, clock=clock, admin_reads_dms=settings.slack_admin_reads_dms)
         commands = Commands(
             COMMAND_TABLE,
             Services(

@@ -46,12 +46,14 @@ class ChatHandler:
         system: the memory of everybody.
         agent: runs turns.
         clock: where the time comes from.
+        admin_reads_dms: SLACK_ADMIN_READS_DMS, of which people are told.
     """
 
-    def __init__(self, *, system: MemorySystem, agent: Agent, clock: Clock) -> None:
+    def __init__(self, *, system: MemorySystem, agent: Agent, clock: Clock, admin_reads_dms: bool = True) -> None:
         self._system = system
         self._agent = agent
         self._clock = clock
+        self._admin_reads_dms = admin_reads_dms
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
         self._in_flight: set[int] = set()
@@ -197,12 +199,13 @@ class ChatHandler:
 
     async def _deliver(self, task: _Task, reply: str) -> None:
         is_first = await self._system.sending(task.item, reply)
+        notice = replies.notice(task.incoming.conversation, admin_reads_dms=self._admin_reads_dms)
         outgoing = OutgoingMessage(
             conversation=task.incoming.conversation,
             text=reply,
             in_reply_to=task.incoming.id,
             delivery_key=f"{task.item.id:x}",
-            notice=replies.notice(task.incoming.conversation) if is_first else None,
+            notice=notice if is_first else None,
         )
         state = InboxState.DELIVERED
         if task.item.state is not InboxState.SENDING or not await task.channel.was_delivered(outgoing):

@@ -43,11 +43,17 @@ _MODEL_TROUBLE: tuple[tuple[type[MemorySystemError], str], ...] = (
 )
 
 
-def notice(where: Conversation) -> str:
-    """What a person is told below the first answer: what is remembered, who may see it, how to see and erase it."""
+def notice(where: Conversation, *, admin_reads_dms: bool) -> str:
+    """What a person is told below the first answer: what is remembered, who may see it, how to see and erase it.
+
+    Args:
+        where: the conversation of the answer.
+        admin_reads_dms: admins of a Slack workspace may read what is remembered of direct messages.
+    """
+    direct = ", of direct messages too" if admin_reads_dms else " of what you say in channels, not of direct messages"
     readers = {
         "discord": "Admins of a server can see what I remember of what you say in it, never of direct messages.",
-        "slack": "Admins of this workspace can see what I remember, and of direct messages too unless that is off.",
+        "slack": f"Admins of this workspace can see what I remember{direct}.",
         "console": "Whoever runs me can see it.",
     }
     return (

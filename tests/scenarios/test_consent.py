@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot import replies
 from bot.chat import Conversation
 from memory.errors import ModelOverloaded
 from memory.messages import ModelRequest, ModelResponse, StopReason, ToolCall
@@ -60,6 +61,12 @@ async def test_the_notice_says_who_may_read(tmp_path: Path, platform: str, reade
     async with running(tmp_path, channel=RecordingChannel(platform)) as world:
         await world.say("Hello", where=Conversation(platform=platform, key=f"{platform}:1:1", audience="dm"))
         assert readers in str(world.channel.sent[0].notice)
+
+
+@pytest.mark.parametrize(("reads", "said"), [(True, ", of direct messages too."), (False, "not of direct messages.")])
+def test_the_notice_in_slack_says_whether_admins_read_direct_messages(reads: bool, said: str) -> None:
+    where = Conversation(platform="slack", key="slack:T1:D1", audience="dm")
+    assert said in replies.notice(where, admin_reads_dms=reads)
 
 
 async def test_an_answer_tried_again_after_a_restart_still_carries_the_notice(tmp_path: Path) -> None:
