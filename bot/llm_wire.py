@@ -7,6 +7,7 @@ order it was given. What a model gets wrong in its answer is kept as it came; no
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,7 @@ MAX_CACHE_MARKS = 4
 """The service refuses a request with more."""
 
 _CACHE_MARK = {"type": "ephemeral"}
+_DEEPEST_ARGUMENTS = 20  # levels of a tool call's arguments; none of our tools takes more than two
 
 _STOP_REASONS = {
     "end_turn": StopReason.END_TURN,
@@ -219,13 +221,24 @@ def _part(block: ContentBlock, pieces: Sequence[str]) -> Part | None:
 def tool_call(call_id: str, name: str, raw: str) -> ToolCall:
     """A tool call from ``raw``, the text of its arguments, which a model may get wrong."""
     try:
-        arguments = json.loads(raw, parse_constant=_refuse_constant)
+        arguments = json.loads(raw, parse_constant=_refuse_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         arguments = None
-    if isinstance(arguments, dict):
+    if isinstance(arguments, dict) and _is_nested_within(arguments, _DEEPEST_ARGUMENTS):
         return ToolCall(id=call_id, name=name, arguments=arguments)
     return ToolCall(id=call_id, name=name, malformed=raw)
 
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(number: str) -> float:
+    if not math.isfinite(value := float(number)):  # 1e999 would be sent back as Infinity, which the service refuses
+        raise ValueError(f"{number} is too large")
+    return value
+
+
+def _is_nested_within(value: object, depth: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return not inner or (depth > 0 and all(_is_nested_within(one, depth - 1) for one in inner))

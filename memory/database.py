@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, event, make_url
 from sqlalchemy.engine import Connection
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from memory import sqlite_driver
@@ -63,24 +63,20 @@ class Database:
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A connection for reading. Each statement sees what is committed when it begins."""
-        try:
+        with _said_plainly():
             async with self.engine.connect() as connection:
                 yield connection
-        except OperationalError as error:
-            raise unavailable(error) from error
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """A write transaction: committed at the end, rolled back on any error."""
         async with self._writing:
-            try:
+            with _said_plainly():
                 async with self.engine.connect() as connection:
                     await connection.execution_options(keepsake_writes=True)
                     async with connection.begin():
                         transaction = Transaction(connection)
                         yield transaction
-            except OperationalError as error:
-                raise unavailable(error) from error
         transaction.committed()
 
     async def checkpoint(self) -> bool:
@@ -147,6 +143,7 @@ async def open_database(url: str) -> Database:
         address,
         pool_size=_CONNECTIONS,
         max_overflow=_CONNECTIONS,
+        hide_parameters=True,  # what people say must not stand in an error, and so in a log
         async_creator=partial(sqlite_driver.connect, path, **options),
     )
     event.listen(engine.sync_engine, "connect", _on_connect)
@@ -169,6 +166,16 @@ def _parsed(url: str) -> URL:
         return make_url(url)
     except ArgumentError as error:  # its text may hold a password
         raise DatabaseUnavailable("DATABASE_URL is no address. Write sqlite:///path/to/file.db.") from error
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    try:
+        yield
+    except DatabaseError as error:
+        if type(error) not in (OperationalError, DatabaseError):  # it is about the statement, not the database
+            raise
+        raise unavailable(error) from error
 
 
 def unavailable(error: DBAPIError | sqlite3.Error) -> DatabaseUnavailable:

@@ -20,6 +20,7 @@ from memory.records import Candidate, CandidateKind, FactOp, FactOperation
 _LONGEST_TEXT = 1_000  # characters; what is longer is no short standalone sentence
 _LONGEST_TERM = 200  # characters of a subject, predicate or object
 _DEEPEST_CATEGORY = 4
+_MOST_CANDIDATES = 50  # of one exchange; a model that finds more has lost its way
 _PERSON = frozenset({"user", "the user", "i", "me", "the person", "person"})
 _DAY = re.compile(r"(\d{4})(?:-(\d{1,2}))?(?:-(\d{1,2}))?")
 _RELATIVE_DAYS = {"yesterday": -1, "today": 0, "now": 0, "tomorrow": 1}
@@ -41,7 +42,7 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 def candidates_from(answer: str, *, now: datetime, zone: tzinfo = UTC) -> list[Candidate] | None:
-    """The candidates of an extraction, each once, in order.
+    """The candidates of an extraction, each once, in order; the first 50 of more.
 
     Read are ``{"candidates": [{"text", "kind", ...}]}``, ``{"facts": ["..."]}`` and lists of ``{"subject",
     "predicate", "object", "confidence"}``.
@@ -60,7 +61,9 @@ def candidates_from(answer: str, *, now: datetime, zone: tzinfo = UTC) -> list[C
     found = [candidate for item in items if (candidate := _candidate(item, now, zone)) is not None]
     if items and not found:
         return None
-    return list({text_hash(candidate.text): candidate for candidate in reversed(found)}.values())[::-1]
+    return list({text_hash(candidate.text): candidate for candidate in reversed(found)}.values())[::-1][
+        :_MOST_CANDIDATES
+    ]
 
 
 def operations_from(answer: str, *, candidates: Sequence[Candidate], ids: Sequence[int]) -> list[FactOperation] | None:
@@ -114,7 +117,7 @@ def _candidate(item: Any, now: datetime, zone: tzinfo) -> Candidate | None:
     text = _text(item.get("text"))
     if not text and subject and predicate and object_:
         text = triple_text(subject, predicate, object_)
-    if not text or len(text) > _LONGEST_TEXT:
+    if not _WORDS.search(text) or len(text) > _LONGEST_TEXT:
         return None
     return Candidate(
         text=text,
@@ -144,7 +147,7 @@ def _term(value: Any) -> str:
 
 def _category(value: Any) -> str:
     parts = [" ".join(part.split()).lower() for part in _text(value).split("/")]
-    return "/".join([part for part in parts if part][:_DEEPEST_CATEGORY]) or "general"
+    return "/".join([part for part in parts if 0 < len(part) <= _LONGEST_TERM][:_DEEPEST_CATEGORY]) or "general"
 
 
 def _share(value: Any, otherwise: float) -> float:

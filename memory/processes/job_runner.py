@@ -13,7 +13,7 @@ from datetime import timedelta
 import structlog
 
 from memory.database import Database
-from memory.errors import MemorySystemError
+from memory.errors import MemorySystemError, StorageError
 from memory.ports import Clock
 from memory.records import Job, JobState, Scope
 from memory.stores.jobs import JobStore
@@ -54,7 +54,7 @@ class JobRunner:
         self._handlers = handlers
         self._clock = clock
         self._attempts = attempts
-        self._workers: set[asyncio.Task[None]] = set()
+        self._workers: set[asyncio.Task[bool]] = set()
         self._running: set[str] = set()
         self._stopped = False
 
@@ -79,13 +79,15 @@ class JobRunner:
             timeout: longest wait, in seconds.
 
         Returns:
-            False if the time ran out.
+            False if the time ran out, or the database cannot be used.
         """
         try:
             async with asyncio.timeout(timeout):
                 while await self._is_due(scope) and not self._stopped:
                     self.kick()
-                    await asyncio.wait(set(self._workers), return_when=asyncio.FIRST_COMPLETED)
+                    ended, _ = await asyncio.wait(set(self._workers), return_when=asyncio.FIRST_COMPLETED)
+                    if not all(worker.cancelled() or worker.result() for worker in ended):
+                        return False
         except TimeoutError:
             return False
         return True
@@ -99,25 +101,34 @@ class JobRunner:
         await asyncio.gather(*workers, return_exceptions=True)
 
     async def _is_due(self, scope: Scope) -> bool:
-        """Whether a job can be run now, or is running here. One that another process has claimed is not waited for."""
-        now = self._clock.now()
-        return any(
-            job.key in self._running or job.claimed_until is None or job.claimed_until <= now
-            for job in await self._jobs.unfinished(scope)
-            if job.state is JobState.PENDING and job.due_at <= now
-        )
+        """Whether the scope's next job can be run now, or is running here; all others wait for that one.
 
-    async def _work(self) -> None:
-        while not self._stopped:
-            job = await self._jobs.claim(now=self._clock.now(), lease=_LEASE)
-            if job is None:
-                return
-            self.kick()  # there may be more than one scope with work
-            self._running.add(job.key)
-            try:
-                await self._attempt(job)
-            finally:
-                self._running.discard(job.key)
+        One that another process has claimed is not waited for.
+        """
+        now = self._clock.now()
+        pending = (job for job in await self._jobs.unfinished(scope) if job.state is JobState.PENDING)
+        job = next(pending, None)
+        if job is None or job.due_at > now:
+            return False
+        return job.key in self._running or job.claimed_until is None or job.claimed_until <= now
+
+    async def _work(self) -> bool:
+        """Do what is due; False where the database cannot be used, so that there is no point in going on."""
+        try:
+            while not self._stopped:
+                job = await self._jobs.claim(now=self._clock.now(), lease=_LEASE)
+                if job is None:
+                    break
+                self.kick()  # there may be more than one scope with work
+                self._running.add(job.key)
+                try:
+                    await self._attempt(job)
+                finally:
+                    self._running.discard(job.key)
+        except StorageError as error:
+            _log.warning("jobs_postponed", error=str(error))
+            return False
+        return True
 
     async def _attempt(self, job: Job) -> None:
         log = _log.bind(job=job.key, attempt=job.attempts)

@@ -165,8 +165,10 @@ class JobStore:
         return {jobs.name: await delete_scope(tx, jobs, scope)}
 
     async def _set(self, tx: Transaction, job: Job, **values: Any) -> None:
+        """Change a pending job, unless it was claimed anew: an attempt that outlived its lease has no say any more."""
+        still = and_(jobs.c.state == JobState.PENDING, jobs.c.attempts == job.attempts)
         await tx.connection.execute(
-            update(jobs).where(in_scope(jobs, job.scope), jobs.c.key == job.key).values(**values)
+            update(jobs).where(in_scope(jobs, job.scope), jobs.c.key == job.key, still).values(**values)
         )
 
     async def _found(self, condition: Any) -> list[Job]:

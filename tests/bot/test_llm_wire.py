@@ -6,10 +6,11 @@ import json
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.llm_wire import MAX_CACHE_MARKS, request_body, wire_messages
+from bot.llm_wire import MAX_CACHE_MARKS, request_body, tool_call, wire_messages
 from memory.messages import (
     Message,
     ModelRequest,
@@ -108,3 +109,10 @@ def test_of_too_many_marks_the_last_are_kept():
     body = request_body(request, model="m")
     assert [block["text"] for block in body["system"] if "cache_control" in block] == ["3", "4", "5"]
     assert "cache_control" in body["messages"][0]["content"][0]
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"k": 1e999}', '{"k": NaN}', '{"k": -Infinity}', '{"k": ' + "[" * 500 + "]" * 500 + "}"]
+)
+def test_arguments_that_could_not_be_sent_back_are_kept_as_text(raw):
+    assert tool_call("t1", "archival_search", raw) == ToolCall(id="t1", name="archival_search", malformed=raw)

@@ -12,12 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import insert, inspect, select
+from sqlalchemy import delete, insert, inspect, select
 from sqlalchemy.engine import Connection
+from sqlalchemy.exc import DBAPIError
 
 from memory.database import Database, open_database
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
-from memory.schema import metadata, token_calibration
+from memory.schema import metadata, sessions, silenced_channels, token_calibration
+from tests.fakes import START
 
 
 def first_schema(path: Path) -> None:
@@ -168,3 +170,32 @@ async def test_writers_take_turns(database: Database) -> None:
     await asyncio.gather(*map(write, range(20)))
     async with database.read() as connection:
         assert len((await connection.execute(select(token_calibration))).all()) == 20
+
+
+async def test_a_damaged_file_is_a_sentence_that_says_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "keepsake.db"
+    first_schema(path)
+    [[page]] = all_of(path, "SELECT rootpage FROM sqlite_master WHERE name = 'sessions'")
+    [[size]] = all_of(path, "PRAGMA page_size")
+    with path.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"rubbish " * (size // 8))
+    database = await open_database(f"sqlite:///{path}")
+    with pytest.raises(DatabaseUnavailable, match="malformed"):
+        async with database.read() as connection:
+            await connection.execute(select(sessions))
+    with pytest.raises(DatabaseUnavailable, match="malformed"):
+        async with database.transaction() as tx:
+            await tx.connection.execute(delete(sessions))
+    await database.close()
+
+
+async def test_an_error_never_shows_what_was_said(database: Database) -> None:
+    async def silence(times: int) -> None:
+        row = {"conversation": "what was said", "community": "guild:1", "silenced_at": START}
+        async with database.transaction() as tx:
+            await tx.connection.execute(insert(silenced_channels), [row] * times)
+
+    with pytest.raises(DBAPIError) as caught:
+        await silence(2)
+    assert "what was said" not in str(caught.value)

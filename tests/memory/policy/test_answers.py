@@ -231,3 +231,24 @@ def test_operations_that_do_not_parse_are_none_and_no_operations_are_empty() -> 
     assert operations_from("I would keep all", candidates=[TEA], ids=[]) is None
     assert operations_from('{"ops": [{"op": "SHRUG"}]}', candidates=[TEA], ids=[]) is None
     assert operations_from('{"ops": []}', candidates=[TEA], ids=[]) == []
+
+
+def test_an_endless_list_teaches_its_first_fifty() -> None:
+    found = candidates_from(json.dumps({"facts": [f"Fact number {number}" for number in range(3_000)]}), now=NOW)
+    assert found is not None
+    assert [candidate.text for candidate in found] == [f"Fact number {number}" for number in range(50)]
+
+
+@pytest.mark.parametrize("text", ["\u200b", "...", "🙂", "-"])
+def test_a_text_without_a_word_is_no_fact(text: str) -> None:
+    assert candidates_from(json.dumps({"facts": [text, "User likes tea"]}), now=NOW) == candidates_from(
+        json.dumps(FACT), now=NOW
+    )
+
+
+def test_an_overlong_category_is_left_out() -> None:
+    [found] = (
+        candidates_from(json.dumps({"facts": [{"text": "User likes tea", "category": "food/" + "x" * 9_000}]}), now=NOW)
+        or ()
+    )
+    assert found.category == "food"
