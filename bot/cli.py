@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import getpass
+import io
 import os
 import sys
 from pathlib import Path
@@ -93,6 +94,9 @@ def doctor(
 
 def main() -> None:
     """The entry point. Known failures become one sentence on standard error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8")  # as the input is read; people write in every script
     try:
         app()
     except (MemorySystemError, AdapterStartFailed) as error:

@@ -135,6 +135,13 @@ def test_an_export_can_go_into_a_file(kept: Kept, keepsake: Command, tmp_path: P
     assert "guild:7" in json.loads(target.read_text(encoding="utf-8"))["scopes"]
 
 
+def test_output_is_utf_8_whatever_the_terminal_says(kept: Kept) -> None:
+    command = [sys.executable, "-m", "bot", "memory", "show", "--person", "console:ann"]
+    ascii_only = {**environment(), "PYTHONIOENCODING": "ascii"}
+    shown = subprocess.run(command, capture_output=True, cwd=kept.folder, env=ascii_only, timeout=120, check=True)
+    assert "console:ann · heard by dm" in shown.stdout.decode()
+
+
 def test_an_export_that_cannot_be_written_is_one_sentence(kept: Kept, keepsake: Command, tmp_path: Path) -> None:
     where = ("--person", "console:ann", "--data-dir", str(kept.folder / "data"))
     ended = keepsake("memory", "export", *where, "-o", str(tmp_path / "no folder" / "ann.json"))
