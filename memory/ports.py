@@ -6,8 +6,9 @@ Invariant: everything else in this package is concrete. The real SQLite in a tem
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 Vectors = NDArray[np.float32]
+Tokens = NDArray[np.int8]
 OnText = Callable[[str], Awaitable[None]]
 
 
@@ -106,6 +108,35 @@ class Embedder(Protocol):
 
         Work of any size leaves the event loop. Raises EmbedderError when the embedder cannot be run.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedText:
+    """A text as a ``TokenEmbedder`` sees it.
+
+    Attributes:
+        vector: of the whole text, of shape (dimensions,).
+        tokens: a shorter vector of each token, of shape (tokens, token_dimensions), of length 127 but for rounding.
+        spans: where each token stands in the text: its first character, and the one after its last.
+    """
+
+    vector: Vectors
+    tokens: Tokens
+    spans: Sequence[tuple[int, int]]
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that also gives the vectors of single tokens, from the same pass, for late interaction."""
+
+    @property
+    def token_dimensions(self) -> int:
+        """The length of a token's vector."""
+        ...
+
+    async def embed_tokens(self, texts: Sequence[str]) -> list[EmbeddedText]:
+        """Every text with its tokens. Work of any size leaves the event loop. Raises EmbedderError as ``embed``."""
         ...
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memory.embedding import MiniLmEmbedder, _batches
+from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder, _batches
 from memory.errors import EmbedderError
+from memory.ports import TokenEmbedder
 
 
 @pytest.fixture
@@ -107,3 +108,36 @@ def test_batches_hold_every_row_once_and_stay_small() -> None:
     assert sorted(row for batch in batches for row in batch) == list(range(100))
     assert all(len(batch) <= 16 and len(batch) * max(lengths[row] for row in batch) <= 512 for batch in batches)
     assert list(_batches([])) == []
+
+
+@pytest.fixture
+async def token_embedder() -> AsyncIterator[MiniLmTokenEmbedder]:
+    embedder = MiniLmTokenEmbedder()
+    yield embedder
+    await embedder.close()
+
+
+async def test_tokens_come_with_the_vector_of_their_text(token_embedder: MiniLmTokenEmbedder) -> None:
+    texts = ["Where do I live?", "Ann: I moved to a flat in Oslo last year.", "", "我住在奥斯陆", "word " * 5_000]
+    embedded = await token_embedder.embed_tokens(texts)
+    assert np.stack([one.vector for one in embedded]) == pytest.approx(await token_embedder.embed(texts), abs=1e-5)
+    for text, one in zip(texts, embedded, strict=True):
+        assert one.tokens.shape == (len(one.spans), token_embedder.token_dimensions)
+        assert one.tokens.dtype == np.int8
+        assert np.linalg.norm(one.tokens.astype(float), axis=1) == pytest.approx(127, abs=5)
+        assert all(0 <= start < end <= len(text) for start, end in one.spans)
+    assert [texts[0][start:end] for start, end in embedded[0].spans] == ["Where", "do", "I", "live", "?"]
+
+
+async def test_a_token_is_nearest_to_its_like_in_another_text(token_embedder: MiniLmTokenEmbedder) -> None:
+    question, answer = await token_embedder.embed_tokens(["the cat", "A kitten sat upon a chair of wood"])
+    cat, *_ = [row for row, (start, _) in enumerate(question.spans) if start == 4]
+    likeness = answer.tokens.astype(np.float32) @ question.tokens[cat].astype(np.float32)
+    start, end = answer.spans[int(likeness.argmax())]
+    assert "A kitten sat upon a chair of wood"[start:end] == "kitten"
+
+
+def test_only_the_one_with_tokens_is_a_token_embedder() -> None:
+    assert isinstance(MiniLmTokenEmbedder(), TokenEmbedder)
+    assert not isinstance(MiniLmEmbedder(), TokenEmbedder)
+    assert MiniLmEmbedder.name != MiniLmTokenEmbedder.name
