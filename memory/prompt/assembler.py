@@ -128,41 +128,55 @@ def assemble(
     system = _system(gathered, parameters)
     report = _fixed_report(system, gathered.tools, counter)
     fixed = sum(report.values())
-    room = room_for_turn(fixed, parameters, counter.calibrated)
-
-    channel_room = min(int(room * parameters.retrieved_share), room // 2)
-    channel = cut_to_tokens(escape_data(gathered.channel_context), channel_room, counter.count)
-    frame = counter.count(sections.memory_data(gathered.now, channel, ()))
-
-    result_cap = parameters.tool_result_max_tokens
-    turn, cut = fit_turn(gathered.turn, room - frame, result_cap=result_cap, counter=counter)
-    report["turn"] = sum(message_tokens(message, counter) for message in turn)
-    history = fit_history(gathered.history, room - frame - report["turn"], result_cap=result_cap, counter=counter)
-    report["history"] = sum(stored.tokens for stored in history)
-    left = room - frame - report["turn"] - report["history"]
-    allowed = frame + int(left * parameters.retrieved_share)
-    data, shown = fit_data(gathered.now, channel, gathered.hits, allowed, counter.count)
-    report["memory_data"] = counter.count(data)
-
-    newest = replace(turn[0], parts=(TextPart(text=data), *turn[0].parts))
+    fitted = _fitted(gathered, room_for_turn(fixed, parameters, counter.calibrated), parameters, counter)
+    report |= fitted.report
+    newest = replace(fitted.turn[0], parts=(TextPart(text=fitted.data), *fitted.turn[0].parts))
     return Prompt(
         request=ModelRequest(
             system=system,
-            messages=(*(stored.message for stored in history), newest, *turn[1:]),
+            messages=(*(stored.message for stored in fitted.history), newest, *fitted.turn[1:]),
             tools=gathered.tools,
             tools_enabled=tools_enabled,
             max_output_tokens=parameters.max_output_tokens,
-            cached_messages=len(history),
+            cached_messages=len(fitted.history),
             person_hash=person_hash,
         ),
         tokens=counter.calibrated(sum(report.values())),
         estimated=sum(report.values()),
         fixed_tokens=counter.calibrated(fixed),
         report=report,
-        dropped_messages=len(gathered.history) - len(history),
-        cut=cut,
-        shown=shown,
+        dropped_messages=len(gathered.history) - len(fitted.history),
+        cut=fitted.cut,
+        shown=fitted.shown,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Fitted:
+    """What fits beside the fixed parts; ``report`` as in ``Prompt``."""
+
+    history: Sequence[StoredMessage]
+    turn: Sequence[Message]
+    data: str
+    shown: tuple[SearchHit, ...]
+    cut: bool
+    report: Mapping[str, int]
+
+
+def _fitted(gathered: Gathered, room: int, parameters: MemoryParameters, counter: TokenCounter) -> _Fitted:
+    """The messages and the retrieved text for which there is room, in estimated tokens."""
+    channel_room = min(int(room * parameters.retrieved_share), room // 2)
+    channel = cut_to_tokens(escape_data(gathered.channel_context), channel_room, counter.count)
+    room -= (frame := counter.count(sections.memory_data(gathered.now, channel, ())))
+    result_cap = parameters.tool_result_max_tokens
+    turn, cut = fit_turn(gathered.turn, room, result_cap=result_cap, counter=counter)
+    room -= (turn_tokens := sum(message_tokens(message, counter) for message in turn))
+    history = fit_history(gathered.history, room, result_cap=result_cap, counter=counter)
+    room -= (history_tokens := sum(stored.tokens for stored in history))
+    allowed = frame + int(room * parameters.retrieved_share)
+    data, shown = fit_data(gathered.now, channel, gathered.hits, allowed, counter.count)
+    report = {"turn": turn_tokens, "history": history_tokens, "memory_data": counter.count(data)}
+    return _Fitted(history=history, turn=turn, data=data, shown=shown, cut=cut, report=report)
 
 
 def fixed_tokens(gathered: Gathered, *, parameters: MemoryParameters, counter: TokenCounter) -> int:
