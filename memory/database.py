@@ -141,6 +141,7 @@ async def open_database(url: str) -> Database:
     [path], options = address.get_dialect()().create_connect_args(address)
     engine = create_async_engine(
         address,
+        pool_use_lifo=True,  # the connection used last has its pages in memory still
         pool_size=_CONNECTIONS,
         max_overflow=_CONNECTIONS,
         hide_parameters=True,  # what people say must not stand in an error, and so in a log
