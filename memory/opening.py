@@ -116,6 +116,7 @@ def open_services(
         facts=stores.facts,
         journal=stores.journal,
         model=memory_model,
+        counter=counter,
         parameters=parameters,
     )
     return Services(

@@ -19,7 +19,7 @@ from memory.parameters import MemoryParameters
 from memory.policy.answers import candidates_from, operations_from
 from memory.policy.reconcile import asks_to_forget, guarded
 from memory.policy.worth_learning import worth_learning
-from memory.ports import ChatModel
+from memory.ports import ChatModel, TokenCounter
 from memory.prompt.learning import extraction_request, reconciliation_request
 from memory.records import (
     WANTS_FORGOTTEN,
@@ -71,6 +71,7 @@ class Learner:
         facts: where facts are kept.
         journal: where events are kept.
         model: the memory model.
+        counter: bounds what it is shown.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Learner:
         facts: FactStore,
         journal: JournalStore,
         model: ChatModel,
+        counter: TokenCounter,
         parameters: MemoryParameters,
     ) -> None:
         self._database = database
@@ -92,6 +94,7 @@ class Learner:
         self._facts = facts
         self._journal = journal
         self._model = model
+        self._counter = counter
         self._parameters = parameters
 
     async def learn(self, job: Job) -> None:
@@ -152,6 +155,8 @@ class Learner:
             context=lesson.context,
             user_text=lesson.user.text,
             assistant_text=lesson.reply,
+            room=self._parameters.context_window_tokens // 2,  # the rest is for the instructions and the answer
+            count=self._counter.count,
         )
         for _ in range(2):
             candidates = candidates_from(await self._ask(request), now=now, zone=zone)

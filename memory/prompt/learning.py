@@ -6,11 +6,12 @@ facts are shown under small numbers, never under their ids.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from memory.messages import ModelRequest, SystemBlock, user_message
+from memory.policy.budget import cut_to_tokens
 from memory.policy.text import cut_middle
 from memory.prompt.memory_work import message_log
 from memory.prompt.sections import block, indented, template
@@ -72,6 +73,8 @@ def extraction_request(
     context: Sequence[StoredMessage],
     user_text: str,
     assistant_text: str,
+    room: int,
+    count: Callable[[str], int],
 ) -> ModelRequest:
     """Asks what is worth remembering in an exchange.
 
@@ -81,13 +84,17 @@ def extraction_request(
         context: the messages before the exchange, oldest first.
         user_text: what the person said, the only evidence.
         assistant_text: what was answered.
+        room: for all that was said, in estimated tokens: half for the evidence, a quarter each for reply and context.
+        count: the estimate of a text, as ``TokenCounter.count``.
     """
+    user, reply = cut_middle(user_text, _MOST_CHARACTERS), cut_middle(assistant_text, _MOST_CHARACTERS)
+    log = message_log(context, _MOST_CHARACTERS // max(1, len(context)))
     material = (
         f"<now>{now:%Y-%m-%d %H:%M (%A)}</now>",
         block("summary", summary),
-        block("context", message_log(context, _MOST_CHARACTERS)),
-        block("assistant_reply", cut_middle(assistant_text, _MOST_CHARACTERS)),
-        block("user_message", cut_middle(user_text, _MOST_CHARACTERS)),
+        block("context", cut_to_tokens(log, room // 4, count)),
+        block("assistant_reply", cut_to_tokens(reply, room // 4, count)),
+        block("user_message", cut_to_tokens(user, room // 2, count)),
     )
     return _request("extract_facts", "\n".join(material), _EXTRACTION)
 

@@ -13,7 +13,7 @@ from memory.messages import assistant_message, user_message
 from memory.policy.answers import candidates_from, operations_from
 from memory.prompt.learning import extraction_request, reconciliation_request
 from memory.records import Candidate, CandidateKind, Fact, FactOperation, Scope, StoredMessage
-from tests.fakes import START
+from tests.fakes import START, WordTokenCounter
 
 SCOPE = Scope(person="console:ann", audience="dm")
 
@@ -22,7 +22,15 @@ async def learned(
     said: str, *, reply: str = "I see.", context: tuple[StoredMessage, ...] = (), summary: str = ""
 ) -> list[Candidate]:
     """What is found in an exchange."""
-    request = extraction_request(now=START, summary=summary, context=context, user_text=said, assistant_text=reply)
+    request = extraction_request(
+        now=START,
+        summary=summary,
+        context=context,
+        user_text=said,
+        assistant_text=reply,
+        room=10_000,
+        count=WordTokenCounter().count,
+    )
     response = await OfflineModel().complete(request)
     candidates = candidates_from(response.message.text, now=START)
     assert candidates is not None

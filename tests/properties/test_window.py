@@ -117,7 +117,11 @@ async def test_what_a_turn_writes_to_core_memory_counts_at_once(tmp_path: Path) 
 async def test_one_message_larger_than_the_whole_window_ends_in_an_answer(tmp_path: Path, window: int) -> None:
     parameters = MemoryParameters(context_window_tokens=window, max_output_tokens=200)
     async with running(tmp_path, parameters=parameters) as world:
-        assert await world.say(words(2 * window)) == "ok"
+        for number in range(4):
+            world.model.answers = [words(2 * window)]
+            await world.say(f"I own {number} boats. " + words(2 * window))
         assert await world.say("And now?") == "ok"
-        assert len(world.model.requests) == 2
-        assert all(size(request) <= window for request in world.model.requests)
+        assert len(world.model.requests) == 5
+        assert "extract_facts" in [request.system[0].name for request in world.memory_model.requests]
+        for request in (*world.model.requests, *world.memory_model.requests):
+            assert size(request) <= window
