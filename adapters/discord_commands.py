@@ -116,7 +116,7 @@ class SlashCommands(app_commands.CommandTree[discord.Client]):
             await self._perform(interaction, row, options)
 
         # discord.py reads the options of a command from the signature of its function.
-        callback.__signature__ = _signature(row)  # type: ignore[attr-defined]  # discord.py reads the options from it
+        callback.__signature__ = _signature(row)  # type: ignore[attr-defined]  # functions have no such attribute, but may
         app_commands.describe(**{argument.name: _cut(argument.help) for argument in row.arguments})(callback)
         command: app_commands.Command[Any, ..., None] = app_commands.Command(
             name=row.name, description=_cut(row.help), callback=callback
