@@ -20,12 +20,13 @@ from bot.chat import OnMessage
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
 from bot.config import Settings
+from bot.disk import wiped_disk
 from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
 from bot.logs import configure_logs
 from bot.offline import OFFLINE_NOTICE, OfflineModel
 from bot.tools import toolbox_for
-from memory.embedding import MiniLmEmbedder
+from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
 from memory.system import open_memory
 from memory.tokens import TiktokenCounter
@@ -54,7 +55,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         stack.push_async_callback(chat_model.close)
         memory_model = _model(settings, settings.memory_model)
         stack.push_async_callback(memory_model.close)
-        embedder = MiniLmEmbedder()
+        embedder = MiniLmTokenEmbedder() if settings.late_interaction else MiniLmEmbedder()
         stack.push_async_callback(embedder.close)
         parameters = settings.memory_parameters
         counter = TiktokenCounter()
@@ -103,6 +104,8 @@ async def run_platforms(settings: Settings) -> None:
     configure_logs(settings.log_level)
     if settings.anthropic_api_key is None:
         print(OFFLINE_NOTICE, file=sys.stderr)
+    if (warning := wiped_disk(settings)) is not None:
+        print(f"WARNING: {warning}", file=sys.stderr)
     async with open_application(settings, clock=SystemClock()) as application:
         discord = _discord(settings, application.handler.accept, application.commands)
         slack = _slack(settings, application.handler.accept, application.commands)

@@ -5,7 +5,9 @@ Invariant: the operator's looks and changes stand in the person's audit log like
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +20,7 @@ from bot.fact_names import chosen_fact, chosen_revision, of_fact
 from bot.lifecycle import Application
 from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope
+from memory.policy.fact_text import graph_triples, nested, profile_lines, sentences
 from memory.processes.undo import By
 from memory.records import Fact, FactRevision, Reach, Scope, check_audience, check_person
 
@@ -30,8 +33,31 @@ _ALL_CHANGES = 10_000
 Change = Callable[[Application, Fact], Awaitable[Fact]]
 
 
+class Form(StrEnum):
+    """The forms in which facts can be printed."""
+
+    PROFILE = "profile"
+    SENTENCES = "sentences"
+    NESTED = "nested"
+    TRIPLES = "triples"
+
+
+_FORMS: dict[Form, Callable[[Sequence[Fact]], str]] = {
+    Form.PROFILE: profile_lines,
+    Form.SENTENCES: sentences,
+    Form.NESTED: lambda found: json.dumps(nested(found), ensure_ascii=False, indent=2),
+    Form.TRIPLES: lambda found: "\n".join(graph_triples(found)),
+}
+
+
 @fact_commands.command("facts")
-def facts(person: Person, audience: Audience = None, data_dir: DataDir = None, as_json: AsJson = False) -> None:
+def facts(
+    person: Person,
+    audience: Audience = None,
+    form: Annotated[Form | None, typer.Option("--form", help="Print them in another form.", show_default=False)] = None,
+    data_dir: DataDir = None,
+    as_json: AsJson = False,
+) -> None:
     """The facts that are known about a person, newest first."""
 
     async def look(app: Application) -> list[Fact]:
@@ -42,6 +68,8 @@ def facts(person: Person, audience: Audience = None, data_dir: DataDir = None, a
     found = with_memory(data_dir, look)
     if as_json:
         print_json({"person": person, "facts": [_as_row(fact) for fact in found]})
+    elif form is not None:
+        print_text(_FORMS[form](found) or "No facts are known.")
     else:
         print_text("\n".join(views.fact_line(fact) for fact in found) or "No facts are known.")
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from pathlib import Path
 
 import numpy as np
 
 from bot.bootstrap import open_application
 from bot.config import Settings
+from bot.disk import existing, file_system, wiped_disk
 from bot.tools import toolbox_for
 from memory.embedding import MiniLmEmbedder
 from memory.errors import EmbedderError, MemorySystemError, StorageError
@@ -30,10 +29,6 @@ from memory.records import BLOCK_LABELS, MemoryBlock
 from memory.tokens import TiktokenCounter
 
 _LITTLE_ROOM = 500 * 2**20
-
-# Hosts with a Procfile wipe their disk on every deploy; they show themselves by these variables.
-_WIPING_HOSTS = {"DYNO": "Heroku", "RENDER": "Render", "RAILWAY_ENVIRONMENT": "Railway", "K_SERVICE": "Cloud Run"}
-_WIPED_FILE_SYSTEMS = {"overlay": "a container's own layer", "tmpfs": "memory", "ramfs": "memory"}
 
 
 class Verdict(StrEnum):
@@ -122,36 +117,13 @@ async def _database(settings: Settings) -> Finding:
 
 
 def _disk(settings: Settings) -> Finding:
-    folder = settings.data_dir.expanduser().resolve()
-    while not folder.exists():
-        folder = folder.parent
+    folder = existing(settings.data_dir)
     free = shutil.disk_usage(folder).free
     if free < _LITTLE_ROOM:
         return _failed("disk", f"Only {free // 2**20} MB are free in {folder}. Make room, or set DATA_DIR elsewhere.")
-    wiped = next((host for variable, host in _WIPING_HOSTS.items() if variable in os.environ), None)
-    kind = _file_system(folder)
-    if wiped is None and kind in _WIPED_FILE_SYSTEMS:
-        wiped = _WIPED_FILE_SYSTEMS[kind]
-    if wiped is not None and settings.database_url is None:
-        return _note(
-            "disk",
-            f"{folder} is on a disk that does not last ({wiped}): a deploy or restart may wipe all memory. "
-            "Set DATA_DIR to a mounted volume.",
-        )
-    return _ok("disk", f"{free // 2**30} GB are free in {folder} ({kind or 'unknown kind of disk'}).")
-
-
-def _file_system(folder: Path) -> str | None:
-    """The kind of file system a folder is on, as the kernel calls it; None where it does not say."""
-    mounts = Path("/proc/mounts")
-    if not mounts.exists():
-        return None
-    best = max(
-        (fields for fields in map(str.split, mounts.read_text().splitlines()) if folder.is_relative_to(fields[1])),
-        key=lambda fields: len(fields[1]),
-        default=None,
-    )
-    return best[2] if best else None
+    if (warning := wiped_disk(settings)) is not None:
+        return _note("disk", warning)
+    return _ok("disk", f"{free // 2**30} GB are free in {folder} ({file_system(folder) or 'unknown kind of disk'}).")
 
 
 async def _embedder() -> Finding:

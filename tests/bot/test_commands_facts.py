@@ -131,18 +131,33 @@ def kept(tmp_path: Path) -> None:
     async def learn() -> None:
         (tmp_path / "data").mkdir()
         async with running(tmp_path / "data") as world:
-            for text, where in (("User lives in Rome", None), ("User has a cat", channel(1))):
+            home = Candidate(text="User lives in Rome", subject="user", predicate="lives_in", object="Rome")
+            for candidate, where in ((home, None), (Candidate(text="User has a cat"), channel(1))):
                 memory = world.memory(where=where)
                 async with world.system.transaction() as tx:
                     await world.system.stores.facts.add(
                         memory.place.scope,
                         tx,
-                        candidate=Candidate(text=text),
+                        candidate=candidate,
                         change=Change(actor="system", reason="learned"),
                         at=START,
                     )
 
     asyncio.run(learn())
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize(
+    ("form", "printed"),
+    [
+        ("profile", "lives in: Rome"),
+        ("sentences", "User lives in Rome."),
+        ("nested", '"lives_in": "Rome"'),
+        ("triples", "(user)-[lives_in]->(Rome)"),
+    ],
+)
+def test_facts_are_printed_in_four_forms(keepsake: Command, form: str, printed: str) -> None:
+    assert printed in keepsake("memory", "facts", *HERE, "--form", form).out
 
 
 @pytest.mark.usefixtures("kept")
