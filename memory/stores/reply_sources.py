@@ -90,8 +90,8 @@ class ReplySourceStore:
             at: when.
         """
         mine = in_scope(table, scope) & (table.c.conversation == conversation)
-        newest = select(table.c.exchange_id).where(mine).order_by(table.c.exchange_id.desc()).limit(_KEPT - 1)
-        kept = set((await tx.connection.execute(newest)).scalars()) - {exchange_id}
+        newest = select(table.c.exchange_id).where(mine, table.c.exchange_id != exchange_id)
+        kept = newest.order_by(table.c.exchange_id.desc()).limit(_KEPT - 1)
         await tx.connection.execute(delete(table).where(mine, table.c.exchange_id.not_in(kept)))
         await tx.connection.execute(
             insert(table).values(
