@@ -109,9 +109,7 @@ def test_every_request_is_accepted_and_within_the_budget(gathered: Gathered, roo
 
 @settings(deadline=None)
 @given(gatherings(), gatherings(), st.integers(1, 10_000))
-def test_the_prefix_stays_the_same_while_the_conversation_goes_on(
-    one: Gathered, other: Gathered, minutes: int
-) -> None:
+def test_the_prefix_stays_the_same_while_the_conversation_goes_on(one: Gathered, other: Gathered, minutes: int) -> None:
     later = replace(
         one,
         history=other.history,

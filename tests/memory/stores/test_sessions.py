@@ -69,9 +69,7 @@ async def test_a_session_is_ended_once_by_two_processes(
     assert (await sessions.recent(ann, 1))[0].ended_at == START
 
 
-async def test_nobody_ends_a_session_of_another_scope(
-    database: Database, sessions: SessionStore, ann: Scope
-) -> None:
+async def test_nobody_ends_a_session_of_another_scope(database: Database, sessions: SessionStore, ann: Scope) -> None:
     session = await start(sessions, database, ann)
     async with database.transaction() as tx:
         assert not await sessions.claim_end(BOB, tx, session_id=session.id, at=START)
@@ -142,9 +140,7 @@ async def test_the_latest_known_community_counts(database: Database, sessions: S
     assert await sessions.community_of(scope) == "guild:2"
 
 
-async def test_export_and_erase_cover_one_scope_alone(
-    database: Database, sessions: SessionStore, ann: Scope
-) -> None:
+async def test_export_and_erase_cover_one_scope_alone(database: Database, sessions: SessionStore, ann: Scope) -> None:
     session = await start(sessions, database, ann)
     bobs = await start(sessions, database, BOB)
     rows = await sessions.export(ann)
