@@ -10,7 +10,6 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from memory import sqlite_driver
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
+from memory.sqlite_driver import Connector
 
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one search reads on six at once; opening one costs more than most reads
@@ -50,8 +49,9 @@ class Transaction:
 class Database:
     """An open database, migrated to the newest schema. Made by ``open_database``."""
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    def __init__(self, engine: AsyncEngine, connector: Connector) -> None:
         self.engine = engine
+        self._connector = connector
         self._writing = asyncio.Lock()  # SQLite has one writer; waiting here is fair and does not poll
 
     @property
@@ -113,6 +113,7 @@ class Database:
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+        await self._connector.settle()
 
 
 async def open_database(url: str) -> Database:
@@ -139,25 +140,26 @@ async def open_database(url: str) -> Database:
                 "Choose another place with DATA_DIR or DATABASE_URL."
             ) from error
     [path], options = address.get_dialect()().create_connect_args(address)
+    connector = Connector(path, **options)
     engine = create_async_engine(
         address,
         pool_use_lifo=True,  # the connection used last has its pages in memory still
         pool_size=_CONNECTIONS,
         max_overflow=_CONNECTIONS,
         hide_parameters=True,  # what people say must not stand in an error, and so in a log
-        async_creator=partial(sqlite_driver.connect, path, **options),
+        async_creator=connector.connect,
     )
     event.listen(engine.sync_engine, "connect", _on_connect)
     event.listen(engine.sync_engine, "begin", _on_begin)
-    database = Database(engine)
+    database = Database(engine, connector)
     try:
         async with database.transaction() as transaction:
             await transaction.connection.run_sync(_migrate)
     except DBAPIError as error:
-        await engine.dispose()
+        await database.close()
         raise unavailable(error) from error
     except BaseException:
-        await engine.dispose()
+        await database.close()
         raise
     return database
 

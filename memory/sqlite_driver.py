@@ -9,31 +9,45 @@ is under way, or was cancelled, it is not known.
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from threading import Thread
 from typing import Any
+from weakref import WeakSet
 
 import aiosqlite
+
+_LONGEST_END = 1.0  # seconds; a statement may still wait for another process
 
 _Execute = Callable[[sqlite3.Cursor], object]
 
 
-async def connect(path: str, **options: Any) -> Connection:
-    """An open connection, for SQLAlchemy's ``async_creator``.
+class Connector:
+    """Opens the connections of one database.
 
     Args:
         path: the database file.
         options: as ``sqlite3.connect`` takes them.
-
-    Raises:
-        sqlite3.Error: it cannot be opened.
     """
-    connection = Connection(partial(sqlite3.connect, path, **options))
-    await connection
-    return connection
+
+    def __init__(self, path: str, **options: Any) -> None:
+        self._open = partial(sqlite3.connect, path, **options)
+        self._stopping: WeakSet[Thread] = WeakSet()
+
+    async def connect(self) -> Connection:
+        """An open connection, for SQLAlchemy's ``async_creator``. Raises sqlite3.Error where it cannot be opened."""
+        connection = Connection(self._open, self._stopping)
+        await connection
+        return connection
+
+    async def settle(self) -> None:
+        """Wait for the threads of connections that were given up: they speak to the event loop as they end."""
+        for thread in tuple(self._stopping):
+            await asyncio.to_thread(thread.join, _LONGEST_END)
 
 
 class Connection(aiosqlite.Connection):
@@ -41,12 +55,19 @@ class Connection(aiosqlite.Connection):
 
     Args:
         connector: opens the connection, in that thread.
+        stopping: where to note the thread once it is told to end.
     """
 
-    def __init__(self, connector: Callable[[], sqlite3.Connection]) -> None:
+    def __init__(self, connector: Callable[[], sqlite3.Connection], stopping: WeakSet[Thread]) -> None:
         super().__init__(connector, iter_chunk_size=64)
         self._thread.daemon = True  # a connection that nobody closed must not keep the process from ending
+        self._stopping = stopping
         self._may_be_in_transaction = False
+
+    def stop(self) -> asyncio.Future[Any] | None:
+        """Close the connection and end its thread, after what it has still to do."""
+        self._stopping.add(self._thread)
+        return super().stop()
 
     def cursor(self) -> Cursor:  # type: ignore[override]  # SQLAlchemy enters what this returns
         """A cursor; it takes no trip until it executes."""
