@@ -26,7 +26,7 @@ from rich.table import Table
 from stand_ins import InstantModel
 
 from bot.logs import configure_logs
-from memory.embedding import MiniLmEmbedder
+from memory.embedding import MiniLmTokenEmbedder
 from memory.messages import assistant_message, user_message
 from memory.parameters import MemoryParameters
 from memory.records import EvictionReason, NewMessage
@@ -124,7 +124,7 @@ async def measure(talks: Sequence[Talk]) -> Figures:
     """Store all conversations, each as a person of its own, then ask all questions."""
     configure_logs("WARNING")
     newest = max(talk.sessions[-1][-1].said_at for talk in talks)
-    embedder = MiniLmEmbedder()
+    embedder = MiniLmTokenEmbedder()
     asked: list[Asked] = []
     with tempfile.TemporaryDirectory() as folder:
         async with open_memory(

@@ -12,6 +12,7 @@ import hashlib
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from importlib.resources import files
@@ -21,12 +22,12 @@ import numpy as np
 
 from bot.logs import configure_logs
 from memory.database import Database, open_database
-from memory.embedding import MiniLmEmbedder
+from memory.embedding import MiniLmTokenEmbedder
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.messages import assistant_message, user_message
-from memory.ports import SystemClock, Vectors
+from memory.ports import EmbeddedText, SystemClock, Vectors
 from memory.records import EvictionReason, NewMessage, Scope
 from memory.stores.archival import ArchivalStore
 from memory.stores.recall import RecallStore
@@ -84,13 +85,14 @@ class SyntheticEmbedder:
     """Takes the bundled embedder's place while the history is filled in.
 
     Args:
-        bases: real unit vectors, of shape (count, dimensions).
+        bases: real texts, embedded.
     """
 
-    name = MiniLmEmbedder.name
-    dimensions = MiniLmEmbedder.dimensions
+    name = MiniLmTokenEmbedder.name
+    dimensions = MiniLmTokenEmbedder.dimensions
+    token_dimensions = MiniLmTokenEmbedder.token_dimensions
 
-    def __init__(self, bases: Vectors) -> None:
+    def __init__(self, bases: Sequence[EmbeddedText]) -> None:
         self._bases = bases
         self._noise = np.random.default_rng(7)
 
@@ -98,18 +100,25 @@ class SyntheticEmbedder:
     async def from_real(cls) -> SyntheticEmbedder:
         """With the vectors of real sentences."""
         draw = random.Random(7)
-        real = MiniLmEmbedder()
+        real = MiniLmTokenEmbedder()
         try:
-            return cls(await real.embed([text(draw) for _ in range(_BASES)]))
+            return cls(await real.embed_tokens([text(draw) for _ in range(_BASES)]))
         finally:
             await real.close()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        """One of the real vectors for each text, with noise."""
+        """The vectors of ``embed_tokens``."""
+        return np.stack([embedded.vector for embedded in await self.embed_tokens(texts)])
+
+    async def embed_tokens(self, texts: Sequence[str]) -> list[EmbeddedText]:
+        """One of the real texts for each text, with noise on its vector."""
         rows = [int.from_bytes(hashlib.blake2b(one.encode(), digest_size=4).digest()) % _BASES for one in texts]
-        noise = self._noise.standard_normal((len(texts), self.dimensions)) / np.sqrt(self.dimensions)
-        vectors = (self._bases[rows] + _NOISE * noise).astype(np.float32)
-        unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return [replace(self._bases[row], vector=self._noisy(self._bases[row].vector)) for row in rows]
+
+    def _noisy(self, vector: Vectors) -> Vectors:
+        noise = self._noise.standard_normal(self.dimensions) / np.sqrt(self.dimensions)
+        moved = (vector + _NOISE * noise).astype(np.float32)
+        unit: Vectors = moved / np.linalg.norm(moved)
         return unit
 
 

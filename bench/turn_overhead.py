@@ -38,7 +38,7 @@ from bot.handler import ChatHandler
 from bot.logs import configure_logs
 from bot.tools import toolbox_for
 from memory.database import open_database
-from memory.embedding import MiniLmEmbedder
+from memory.embedding import MiniLmTokenEmbedder
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.messages import assistant_message, user_message
 from memory.parameters import MemoryParameters
@@ -161,14 +161,14 @@ class Bench:
             for _ in range(self._turns):
                 query = text(self._draw)
                 with self._timed("retrieve: embed the message"):
-                    vector = await stores.search.embed_query(query)
+                    embedded = await stores.search.embed_query(query)
                 with self._timed("retrieve: full text"):
                     async with database.read() as connection:
                         await text_index.search(connection, reach, Source.RECALL, query, 100)
                 with self._timed("retrieve: recall (words, vectors, rank)"):
-                    await stores.recall.search(reach, query, limit=5, evicted_only=False, vector=vector, floor=True)
+                    await stores.recall.search(reach, query, limit=5, evicted_only=False, embedded=embedded, floor=True)
                 with self._timed("retrieve: archival (words, vectors, rank)"):
-                    await stores.archival.search(scope, reach, query, vector=vector, floor=True)
+                    await stores.archival.search(scope, reach, query, embedded=embedded, floor=True)
         finally:
             await database.close()
 
@@ -236,7 +236,7 @@ class Bench:
 async def _measure(folder: Path, size: int, turns: int) -> Figures:
     configure_logs("WARNING")
     address = f"sqlite:///{folder / DATABASE}"
-    embedder, counter, lag = MiniLmEmbedder(), TiktokenCounter(), LoopLag()
+    embedder, counter, lag = MiniLmTokenEmbedder(), TiktokenCounter(), LoopLag()
     try:
         async with open_memory(
             database_url=address,

@@ -135,6 +135,11 @@ class Settings(BaseSettings):
         "audience: what was said in private stays out of wider audiences. person: one memory for all of them.",
         "audience",
     )
+    late_interaction: bool = _setting(
+        True,
+        "Keep a short vector of every token of a text: finds more, and takes twice the disk.",
+        "false",
+    )
     context_window_tokens: int = _setting(
         _DEFAULTS.context_window_tokens,
         "Budget of one request to the model, in tokens, its answer included.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from memory.errors import PersonErased
-from memory.ports import Vectors
+from memory.ports import EmbeddedQuery
 from memory.records import Reach, Scope, Session, StoredMessage
 from memory.stores.sessions import SessionStore
 
@@ -42,12 +42,12 @@ class Exchange:
     Attributes:
         user: the person's stored message.
         session: the session it belongs to.
-        vector: its text's, of shape (dimensions,); None where it is not searched for, or the embedder failed.
+        embedded: its text's vectors; None where it is not searched for, or the embedder failed.
     """
 
     user: StoredMessage
     session: Session
-    vector: Vectors | None = field(default=None, compare=False)
+    embedded: EmbeddedQuery | None = field(default=None, compare=False)
 
 
 async def present_session(sessions: SessionStore, exchange: Exchange) -> Session:

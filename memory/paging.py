@@ -65,16 +65,16 @@ class Paging:
 
     async def archival_search(self, query: str, *, limit: int) -> list[SearchHit]:
         """Look up archival memory."""
-        vector = await self._services.retriever.embedded(query)
+        embedded = await self._services.retriever.embed(query)
         return await self._stores.archival.search(
-            self._place.scope, self._place.reach, query, limit=limit, vector=vector
+            self._place.scope, self._place.reach, query, limit=limit, embedded=embedded
         )
 
     async def recall_search(self, query: str, *, limit: int, evicted_only: bool) -> list[SearchHit]:
         """Search past messages: those that left the window, or all."""
-        vector = await self._services.retriever.embedded(query)
+        embedded = await self._services.retriever.embed(query)
         return await self._stores.recall.search(
-            self._place.reach, query, limit=limit, evicted_only=evicted_only, vector=vector, floor=False
+            self._place.reach, query, limit=limit, evicted_only=evicted_only, embedded=embedded, floor=False
         )
 
     async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:

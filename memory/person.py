@@ -19,7 +19,7 @@ from memory.paging import Paging
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
 from memory.policy.ranking import has_content
-from memory.ports import TokenCounter, Vectors
+from memory.ports import EmbeddedQuery, TokenCounter
 from memory.processes.learner import LEARN
 from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
 from memory.records import (
@@ -59,8 +59,8 @@ class PersonMemory:
         Raises:
             PersonErased: the person was erased since the message was accepted.
         """
-        exchange, vector = await asyncio.gather(self._stored(new, item), self._vector_of(new))
-        return replace(exchange, vector=vector)
+        exchange, embedded = await asyncio.gather(self._stored(new, item), self._embedded(new))
+        return replace(exchange, embedded=embedded)
 
     async def _stored(self, new: NewMessage, item: InboxItem | None) -> Exchange:
         scope = self.place.scope
@@ -116,7 +116,7 @@ class PersonMemory:
                 limit=limit,
                 facts=facts,
                 exclude=frozenset(message.id for message in window) | {exchange.user.id},
-                vector=exchange.vector,
+                embedded=exchange.embedded,
             ),
         )
         return replace(
@@ -132,9 +132,9 @@ class PersonMemory:
         parts = parts_of(parameters.preset)
         return parameters.retrieved_hits if parts.retrieval else 0, parameters.retrieved_facts if parts.facts else 0
 
-    async def _vector_of(self, new: NewMessage) -> Vectors | None:
+    async def _embedded(self, new: NewMessage) -> EmbeddedQuery | None:
         wanted = any(self._retrieved()) and has_content(new.message.text)
-        return await self._services.retriever.embedded(new.message.text) if wanted else None
+        return await self._services.retriever.embed(new.message.text) if wanted else None
 
     async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """What a prompt of this conversation holds before any message."""

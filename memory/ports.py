@@ -126,6 +126,20 @@ class EmbeddedText:
     spans: Sequence[tuple[int, int]]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedQuery:
+    """What is compared with the vectors that are stored.
+
+    Attributes:
+        vector: of the whole query, of shape (dimensions,).
+        tokens: of its tokens, of shape (tokens, token_dimensions), each as long as its weight; None where the
+            embedder gives none.
+    """
+
+    vector: Vectors
+    tokens: Vectors | None = None
+
+
 @runtime_checkable
 class TokenEmbedder(Embedder, Protocol):
     """An embedder that also gives the vectors of single tokens, from the same pass, for late interaction."""

@@ -168,6 +168,7 @@ search_entries = _personal(
     Column("text", Text, nullable=False),
     Column("embedder", String(120)),  # null until the vector is there
     Column("vector", LargeBinary),  # float16, little endian, unit length
+    Column("tokens", LargeBinary),  # of each token, int8, length 127; null where the embedder gives none
 )
 Index("search_entries_by_embedder", search_entries.c.embedder)
 

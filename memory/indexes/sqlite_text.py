@@ -20,6 +20,7 @@ from itertools import accumulate, pairwise
 from sqlalchemy import BigInteger, Float, select, text
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.indexes.stop_words import STOP_WORDS
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import search_entries
 
@@ -36,17 +37,6 @@ _UNSPACED = re.compile(
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
 _CONTRACTION = re.compile(r"(?<=\w)['’](?:s|m|d|t|ll|re|ve)\b", re.IGNORECASE)
-
-_STOP_WORDS_TEXT = """
-    a about after again all also am an and any are aren as at be because been before being but by can cannot could
-    couldn did didn do does doesn doing don down for from further had hadn has hasn have haven having he her here
-    hers herself him himself his how i if in into is isn it its itself just let me more most my myself no nor not of
-    off on once only or other our ours ourselves out over own please same she should shouldn so some such tell than
-    that the their theirs them themselves then there these they this those through to too under until up us very
-    was wasn we were weren what when where which while who whom whose why will with won would wouldn you your yours
-    yourself yourselves
-"""
-_STOP_WORDS = frozenset(_STOP_WORDS_TEXT.split())
 
 _COUNT = text(
     "SELECT term.value AS term, (SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text "
@@ -204,7 +194,7 @@ def _words(folded: str) -> list[str]:
     return [
         run
         for run in runs
-        if run.lower() not in _STOP_WORDS and (_UNSPACED.match(run) or len(run) <= _MAX_WORD_CHARACTERS)
+        if run.lower() not in STOP_WORDS and (_UNSPACED.match(run) or len(run) <= _MAX_WORD_CHARACTERS)
     ]
 
 

@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Iterable, Sequence
 
 import structlog
 
-from memory.errors import EmbedderError
 from memory.policy.fact_text import normalised
 from memory.policy.ranking import has_content
-from memory.ports import Vectors
+from memory.ports import EmbeddedQuery
 from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore
 from memory.stores.facts import FactStore
@@ -54,7 +53,7 @@ class Retriever:
         facts: int,
         exclude: frozenset[int] = frozenset(),
         floor: bool = True,
-        vector: Vectors | None = None,
+        embedded: EmbeddedQuery | None = None,
     ) -> tuple[SearchHit, ...]:
         """The best facts, best first, then the best messages and documents, best first.
 
@@ -66,23 +65,23 @@ class Retriever:
             facts: facts to return at most; with 0 they are not searched.
             exclude: messages that stand in the window already.
             floor: leave out what is not relevant enough to be shown unasked.
-            vector: the query's, as ``embedded`` gives it, where the caller has it already.
+            embedded: the query's vectors, as ``embed`` gives them, where the caller has it already.
         """
         if not (limit or facts) or (floor and not has_content(query)):
             return ()
         began = time.perf_counter()
         query = shortened(query)
-        if vector is None:
-            vector = await self.embedded(query)
+        if embedded is None:
+            embedded = await self.embed(query)
         searches: list[Awaitable[list[SearchHit]]] = []
         if facts:
-            searches.append(self._facts.search(reach, query, limit=facts, vector=vector, floor=floor))
+            searches.append(self._facts.search(reach, query, limit=facts, embedded=embedded, floor=floor))
         if limit:
             searches += [
                 self._recall.search(
-                    reach, query, limit=limit, evicted_only=False, exclude=exclude, vector=vector, floor=floor
+                    reach, query, limit=limit, evicted_only=False, exclude=exclude, embedded=embedded, floor=floor
                 ),
-                self._archival.search(scope, reach, query, limit=limit, vector=vector, floor=floor),
+                self._archival.search(scope, reach, query, limit=limit, embedded=embedded, floor=floor),
             ]
         found = [hit for hits in await asyncio.gather(*searches) for hit in hits]
         hits = _chosen(found, facts, limit)
@@ -91,17 +90,13 @@ class Retriever:
             seconds=round(time.perf_counter() - began, 3),
             facts=sum(hit.source is Source.FACT for hit in hits),
             hits=len(hits),
-            vector=vector is not None,
+            vector=embedded is not None,
         )
         return hits
 
-    async def embedded(self, query: str) -> Vectors | None:
-        """The query's vector, or None (with a log line) where the embedder fails: full text still answers."""
-        try:
-            return await self._search.embed_query(shortened(query))
-        except EmbedderError as error:
-            _log.warning("embedder_failed", error=str(error))
-            return None
+    async def embed(self, query: str) -> EmbeddedQuery | None:
+        """The query's vectors, or None (with a log line) where the embedder fails: full text still answers."""
+        return await self._search.embedded_or_none(shortened(query))
 
 
 def shortened(query: str) -> str:

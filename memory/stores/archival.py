@@ -19,9 +19,19 @@ from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.chunking import pieces
-from memory.policy.ranking import RankedEntry, above_floor, archival_score, has_content, rank, why_found
+from memory.policy.ranking import (
+    RankedEntry,
+    Setting,
+    above_floor,
+    archival_score,
+    candidates_of,
+    has_content,
+    rank,
+    rerank,
+    why_found,
+)
 from memory.policy.text import spoken_date
-from memory.ports import Clock, Vectors
+from memory.ports import Clock, EmbeddedQuery
 from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
 from memory.schema import archival_stats, passages
 from memory.stores.scoped import (
@@ -144,7 +154,7 @@ class ArchivalStore:
         memory_types: Collection[str] | None = None,
         min_importance: float = 0.0,
         recency_weight: float = 0.1,
-        vector: Vectors | None = None,
+        embedded: EmbeddedQuery | None = None,
         touch: bool = True,
         floor: bool = False,
     ) -> list[SearchHit]:
@@ -158,7 +168,7 @@ class ArchivalStore:
             memory_types: leave out passages of other types; None for all.
             min_importance: leave out less important ones.
             recency_weight: how fast a passage fades, per day since it was last returned.
-            vector: the query's, where the caller has it already, of shape (dimensions,).
+            embedded: the query's vectors, where the caller has them already.
             touch: note that the returned passages were accessed, and count the search. False leaves no trace.
             floor: leave out what is not relevant enough to be shown unasked.
         """
@@ -166,7 +176,7 @@ class ArchivalStore:
         wanted = [passages.c.forgotten_at.is_(None), passages.c.importance >= min_importance]
         if memory_types is not None:
             wanted.append(passages.c.memory_type.in_(memory_types))
-        ranked, found = await self._candidates(reach, query, limit, vector, and_(*wanted))
+        ranked, found = await self._candidates(reach, query, limit, embedded, and_(*wanted))
         relevant = above_floor(ranked, query)
         hits = sorted(
             (_hit(found[one.entry.record_id], one, now, recency_weight) for one in (relevant if floor else ranked)),
@@ -256,20 +266,27 @@ class ArchivalStore:
         return {table.name: await delete_scope(tx, table, scope) for table in (passages, archival_stats)}
 
     async def _candidates(
-        self, reach: Reach, query: str, limit: int, vector: Vectors | None, wanted: ColumnElement[bool]
+        self, reach: Reach, query: str, limit: int, embedded: EmbeddedQuery | None, wanted: ColumnElement[bool]
     ) -> tuple[list[RankedEntry], dict[int, Passage]]:
         """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many."""
+        if embedded is None:
+            embedded = await self._search.embedded_or_none(query)
         ranked: list[RankedEntry] = []
         found: dict[int, Passage] = {}
         for results in (limit * _OVERFETCH, _MANY):
             entries = await self._search.search(
-                reach, source=Source.ARCHIVAL, query=query, limit=results, vector=vector
+                reach, source=Source.ARCHIVAL, query=query, limit=results, embedded=embedded
             )
             found = await self._load(entries, wanted)
             ranked = [entry for entry in rank(entries) if entry.entry.record_id in found]
             if len(ranked) >= limit or len(entries) < results:
                 break
-        return ranked, found
+        excerpts = await self._search.excerpts(
+            reach, source=Source.ARCHIVAL, candidates=ranked[: candidates_of(limit)], embedded=embedded
+        )
+        settings = {passage.id: Setting(group=passage.id, at=passage.created_at) for passage in found.values()}
+        late = embedded is not None and embedded.tokens is not None
+        return rerank(excerpts, settings, query, late=late), found
 
     async def _load(self, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> dict[int, Passage]:
         if not entries:

@@ -17,7 +17,7 @@ from memory.policy.audience import reach_of_scope
 from memory.policy.fact_changes import outdated
 from memory.policy.fact_text import nested
 from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
-from memory.ports import Clock, Vectors
+from memory.ports import Clock, EmbeddedQuery
 from memory.records import EntryScore, Fact, FactRevision, Reach, Scope, SearchHit, Source
 from memory.schema import facts
 from memory.stores.fact_revisions import FactRevisionStore
@@ -104,7 +104,7 @@ class FactReader:
         return [*alike, *others[:limit]]
 
     async def search(
-        self, reach: Reach, query: str, *, limit: int, floor: bool = False, vector: Vectors | None = None
+        self, reach: Reach, query: str, *, limit: int, floor: bool = False, embedded: EmbeddedQuery | None = None
     ) -> list[SearchHit]:
         """The facts that answer a query best, by words and meaning, best first.
 
@@ -115,10 +115,10 @@ class FactReader:
             query: any text.
             limit: hits at most.
             floor: leave out what is not relevant enough to be shown unasked.
-            vector: the query's, where the caller has it already, of shape (dimensions,).
+            embedded: the query's vectors, where the caller has them already.
         """
         entries = await self._search.search(
-            reach, source=Source.FACT, query=query, limit=limit * _OVERFETCH, vector=vector
+            reach, source=Source.FACT, query=query, limit=limit * _OVERFETCH, embedded=embedded
         )
         found = await self._load(entries)
         for fact_id in outdated(found.values()):

@@ -17,8 +17,9 @@ from sqlalchemy import Select, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.policy.ranking import RankedEntry, above_floor, rank
-from memory.ports import Vectors
+from memory.policy.ranking import Excerpt, RankedEntry, Setting, above_floor, candidates_of, rank, rerank
+from memory.policy.time_expressions import Period
+from memory.ports import EmbeddedQuery
 from memory.records import (
     EntryScore,
     EvictionReason,
@@ -200,7 +201,8 @@ class RecallStore:
         limit: int,
         evicted_only: bool,
         exclude: frozenset[int] = frozenset(),
-        vector: Vectors | None = None,
+        embedded: EmbeddedQuery | None = None,
+        periods: Sequence[Period] = (),
         floor: bool = False,
     ) -> list[SearchHit]:
         """The messages that answer a query best, best first.
@@ -211,17 +213,27 @@ class RecallStore:
             limit: hits at most.
             evicted_only: leave out what still stands in a window.
             exclude: messages to leave out.
-            vector: the query's, where the caller has it already, of shape (dimensions,).
+            embedded: the query's vectors, where the caller has them already.
+            periods: the times that the query asks about.
             floor: leave out what is not relevant enough to be shown unasked.
         """
+        if embedded is None:
+            embedded = await self._search.embedded_or_none(query)
         for wanted in (limit + len(exclude), _MANY):
-            entries = await self._search.search(reach, source=Source.RECALL, query=query, limit=wanted, vector=vector)
+            entries = await self._search.search(
+                reach, source=Source.RECALL, query=query, limit=wanted, embedded=embedded
+            )
             usable = [entry for entry in entries if entry.record_id not in exclude]
             if evicted_only:
                 usable = await self._evicted(usable)
             if len({entry.record_id for entry in usable}) >= limit or len(entries) < wanted:
                 break
-        ranked = rank(usable)
+        excerpts = await self._search.excerpts(
+            reach, source=Source.RECALL, candidates=rank(usable)[: candidates_of(limit)], embedded=embedded
+        )
+        settings = await self._settings(excerpts, exclude=exclude, evicted_only=evicted_only)
+        late = embedded is not None and embedded.tokens is not None
+        ranked = rerank(excerpts, settings, query, late=late, periods=periods)
         if floor:
             ranked = above_floor(ranked, query)
         return await self._hits(ranked[:limit])
@@ -296,6 +308,19 @@ class RecallStore:
         async with self._database.read() as connection:
             evicted = set((await connection.execute(query)).scalars())
         return [entry for entry in entries if entry.record_id in evicted]
+
+    async def _settings(
+        self, excerpts: Sequence[Excerpt], *, exclude: frozenset[int], evicted_only: bool
+    ) -> dict[int, Setting]:
+        keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in exclude}
+        query = select(table.c.id, table.c.session_id, table.c.author, table.c.sent_at).where(with_keys(table, keys))
+        if evicted_only:
+            query = query.where(table.c.evicted_at.is_not(None))
+        async with self._database.read() as connection:
+            return {
+                row.id: Setting(group=row.session_id, author=row.author, at=row.sent_at)
+                for row in await connection.execute(query)
+            }
 
     async def _hits(self, ranked: Sequence[RankedEntry]) -> list[SearchHit]:
         keys = {(one.entry.scope, one.entry.record_id) for one in ranked}

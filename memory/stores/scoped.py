@@ -7,7 +7,7 @@ say so in their docstring.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -39,6 +39,13 @@ def with_keys(table: Table, keys: Collection[tuple[Scope, int]]) -> ColumnElemen
     for scope, record_id in keys:
         ids_of[scope].append(record_id)
     return or_(false(), *(and_(in_scope(table, scope), table.c.id.in_(ids)) for scope, ids in ids_of.items()))
+
+
+def id_batches(ids: Collection[int]) -> Iterator[Sequence[int]]:
+    """The ids in rising order, as many at a time as a statement may name."""
+    rising = sorted(ids)
+    for start in range(0, len(rising), _KEYS_PER_STATEMENT):
+        yield rising[start : start + _KEYS_PER_STATEMENT]
 
 
 def scope_of_row(row: Row[Any]) -> Scope:

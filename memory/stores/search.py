@@ -10,29 +10,33 @@ rows, and what they do not hold is left out.
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import structlog
-from sqlalchemy import ColumnElement, bindparam, delete, func, insert, or_, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import delete, insert, select
 
 from memory.database import Database, Transaction
 from memory.errors import EmbedderError
 from memory.ids import IdSource
-from memory.ports import Embedder, TextIndex, VectorIndex, Vectors
+from memory.policy.late_interaction import query_tokens
+from memory.policy.ranking import Excerpt, RankedEntry
+from memory.ports import EmbeddedQuery, Embedder, TextIndex, TokenEmbedder, VectorIndex, Vectors
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import index_generations, search_entries
-from memory.stores.scoped import delete_scope, in_reach, in_scope, scope_of_row
-from memory.stores.vectors import VectorCache, vector_to_bytes, vectors_from_bytes
+from memory.stores.embedding_queue import EmbeddingQueue
+from memory.stores.entry_rows import entries_within
+from memory.stores.excerpts import ExcerptReader
+from memory.stores.scoped import delete_scope, id_batches, in_scope, scope_of_row
+from memory.stores.vectors import VectorCache, vectors_from_bytes
 
 _log = structlog.get_logger(__name__)
 
 _OVERFETCH = 4  # what one index ranks low the other may rank high, and a long record has several entries
+_LEAST_CANDIDATES = 60  # of either index, to be looked at more closely; 100 find as much
 _MOST_CANDIDATES = 5_000
-_IDS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
 
 
 class SearchStore:
@@ -64,6 +68,8 @@ class SearchStore:
         self._embedder = embedder
         self._ids = ids
         self._vectors = VectorCache(database, embedder, ids, new_index=new_index, capacity_bytes=cache_bytes)
+        self._queue = EmbeddingQueue(database, embedder, self._vectors)
+        self._excerpts = ExcerptReader(database, embedder)
 
     async def put(self, scope: Scope, tx: Transaction, *, source: Source, items: Sequence[tuple[int, str]]) -> None:
         """Make records searchable, in place of whatever was searchable of them.
@@ -103,7 +109,7 @@ class SearchStore:
         """Make records unsearchable; unknown ones are ignored."""
         gone: list[int] = []
         embedded: list[int] = []
-        for some_ids in _batches(sorted(record_ids)):
+        for some_ids in id_batches(record_ids):
             which = (
                 in_scope(search_entries, scope),
                 search_entries.c.source == source.value,
@@ -120,17 +126,19 @@ class SearchStore:
         if embedded:
             await self._vectors.record_change(scope, tx, source=source, gone=embedded)
 
-    async def embed_query(self, text: str) -> Vectors:
-        """The vector of a query, of shape (dimensions,).
+    async def embed_query(self, text: str) -> EmbeddedQuery:
+        """A query's vectors.
 
         Raises:
             EmbedderError: the embedder cannot be run.
         """
-        vector: Vectors = (await self._embedder.embed([text]))[0]
-        return vector
+        if not isinstance(self._embedder, TokenEmbedder):
+            return EmbeddedQuery(vector=(await self._embedder.embed([text]))[0])
+        [embedded] = await self._embedder.embed_tokens([text])
+        return EmbeddedQuery(vector=embedded.vector, tokens=query_tokens(text, embedded))
 
     async def search(
-        self, reach: Reach, *, source: Source, query: str, limit: int, vector: Vectors | None = None
+        self, reach: Reach, *, source: Source, query: str, limit: int, embedded: EmbeddedQuery | None = None
     ) -> list[EntryScore]:
         """Everything that full text or vectors bring up for a query, with both scores, in no order.
 
@@ -139,17 +147,39 @@ class SearchStore:
 
         Args:
             limit: how many results are wanted in the end.
-            vector: the query's, where the caller has it already, of shape (dimensions,).
+            embedded: the query's vectors, where the caller has them already.
         """
-        wide = min(limit * _OVERFETCH, _MOST_CANDIDATES)
-        if vector is None:
-            vector = await self._vector_or_none(query)
+        wide = min(max(limit * _OVERFETCH, _LEAST_CANDIDATES), _MOST_CANDIDATES)
+        if embedded is None:
+            embedded = await self.embedded_or_none(query)
+        vector = None if embedded is None else embedded.vector
         near, text_scores = await asyncio.gather(
             self._nearest(reach, source, vector, wide), self._text_scores(reach, source, query, wide)
         )
+        rows: list[Any] = []
         async with self._database.read() as connection:
-            rows = await _look_up(connection, reach, source, text_scores.keys() | set(near))
+            for some_ids in id_batches(text_scores.keys() | set(near)):
+                rows += (await connection.execute(entries_within(reach, source, some_ids, tokens=False))).all()
         return self._scored(rows, source, text_scores, vector)
+
+    async def excerpts(
+        self, reach: Reach, *, source: Source, candidates: Sequence[RankedEntry], embedded: EmbeddedQuery | None
+    ) -> list[Excerpt]:
+        """The best candidates and what stands beside them, for ``policy.ranking.rerank``.
+
+        Args:
+            candidates: what ``search`` found, ranked and cut.
+            embedded: the query's vectors; None where the embedder failed.
+        """
+        return await self._excerpts.read(reach, source, candidates, embedded)
+
+    async def embedded_or_none(self, query: str) -> EmbeddedQuery | None:
+        """A query's vectors, or None (with a log line) where the embedder fails: full text still answers."""
+        try:
+            return await self.embed_query(query)
+        except EmbedderError as error:
+            _log.warning("embedder_failed", error=str(error))
+            return None
 
     async def embed_pending(self, *, limit: int = 256) -> int:
         """Embed entries of anybody that have no vector of the present embedder yet.
@@ -165,23 +195,11 @@ class SearchStore:
         Raises:
             EmbedderError: the embedder cannot be run; nothing was written.
         """
-        query = select(search_entries.c.id, search_entries.c.text).where(self._is_pending()).limit(limit)
-        async with self._database.read() as connection:
-            pending = (await connection.execute(query)).all()
-        if not pending:
-            return 0
-        vectors = await self._embedder.embed([row.text for row in pending])
-        vector_of = {row.id: vector for row, vector in zip(pending, vectors, strict=True)}
-        async with self._database.transaction() as tx:
-            written = await self._write_vectors(tx, vector_of)
-        _log.info("entries_embedded", entries=written, embedder=self._embedder.name)
-        return len(pending)
+        return await self._queue.embed(limit)
 
     async def pending(self) -> int:
         """How many entries of anybody have no vector of the present embedder yet."""
-        query = select(func.count()).select_from(search_entries).where(self._is_pending())
-        async with self._database.read() as connection:
-            return (await connection.execute(query)).scalar_one()
+        return await self._queue.count()
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Nothing: every text here is a copy of what its own store exports."""
@@ -194,13 +212,6 @@ class SearchStore:
         await self._text_index.remove(tx.connection, entry_ids)
         tx.after_commit(lambda: self._vectors.forget(scope))
         return {table.name: await delete_scope(tx, table, scope) for table in (search_entries, index_generations)}
-
-    async def _vector_or_none(self, query: str) -> Vectors | None:
-        try:
-            return await self.embed_query(query)
-        except EmbedderError as error:
-            _log.warning("embedder_failed", error=str(error))
-            return None
 
     async def _nearest(self, reach: Reach, source: Source, vector: Vectors | None, limit: int) -> list[int]:
         return [] if vector is None else await self._vectors.nearest(reach, source=source, vector=vector, limit=limit)
@@ -232,40 +243,6 @@ class SearchStore:
             for row in rows
         ]
 
-    def _is_pending(self) -> ColumnElement[bool]:
-        # Two ranges in place of <>, which no index can answer.
-        embedder, name = search_entries.c.embedder, self._embedder.name
-        return or_(embedder.is_(None), embedder < name, embedder > name)
-
-    async def _write_vectors(self, tx: Transaction, vector_of: Mapping[int, Vectors]) -> int:
-        """Write the vectors of the entries that are there and still pending; how many."""
-        entry = search_entries.c
-        rows: list[Any] = []
-        for some_ids in _batches(sorted(vector_of)):
-            query = select(entry.id, entry.person, entry.audience, entry.source).where(
-                entry.id.in_(some_ids), self._is_pending()
-            )
-            rows += (await tx.connection.execute(query)).all()
-        added: defaultdict[tuple[Scope, Source], list[int]] = defaultdict(list)
-        for row in rows:
-            added[scope_of_row(row), Source(row.source)].append(row.id)
-        for (scope, source), entry_ids in added.items():
-            statement = (
-                update(search_entries)
-                .where(in_scope(search_entries, scope), entry.id == bindparam("entry_id"))
-                .values(embedder=self._embedder.name, vector=bindparam("stored"))
-            )
-            stored = [{"entry_id": one, "stored": vector_to_bytes(vector_of[one])} for one in entry_ids]
-            await tx.connection.execute(statement, stored)
-            await self._vectors.record_change(
-                scope,
-                tx,
-                source=source,
-                added=entry_ids,
-                vectors=np.stack([vector_of[entry_id] for entry_id in entry_ids]),
-            )
-        return len(rows)
-
 
 def _row(entry: SearchEntry) -> dict[str, Any]:
     return {
@@ -277,26 +254,3 @@ def _row(entry: SearchEntry) -> dict[str, Any]:
         "id": entry.id,
         "text": entry.text,
     }
-
-
-async def _look_up(connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Any]:
-    """The rows of those entries that are within reach."""
-    entry = search_entries.c
-    rows: list[Any] = []
-    for some_ids in _batches(sorted(entry_ids)):
-        # The limit keeps the planner from walking all of a scope's rows: it must look the ids up first.
-        some = (
-            select(entry.id, entry.person, entry.audience, entry.source)
-            .add_columns(entry.record_id, entry.embedder, entry.vector)
-            .where(entry.id.in_(some_ids))
-            .limit(len(some_ids))
-            .subquery()
-        )
-        within = select(some).where(in_reach(some, reach), some.c.source == source.value)
-        rows += (await connection.execute(within)).all()
-    return rows
-
-
-def _batches(ids: Sequence[int]) -> Iterator[Sequence[int]]:
-    for start in range(0, len(ids), _IDS_PER_STATEMENT):
-        yield ids[start : start + _IDS_PER_STATEMENT]

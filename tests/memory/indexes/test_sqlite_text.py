@@ -325,7 +325,7 @@ def test_no_query_of_any_content_raises_or_leaves_its_person(
 @given(st.text(min_size=1, max_size=12).filter(lambda word: word.isalpha()))
 def test_any_word_of_letters_becomes_search_terms_or_is_a_stop_word(word: str) -> None:
     folded = unicodedata.normalize("NFKC", word).lower()
-    assert sqlite_text._terms(word) or any(part in sqlite_text._STOP_WORDS for part in [folded, *folded.split()])
+    assert sqlite_text._terms(word) or any(part in sqlite_text.STOP_WORDS for part in [folded, *folded.split()])
 
 
 def content_of(folder: Path) -> bytes:

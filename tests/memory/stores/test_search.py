@@ -21,7 +21,7 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.policy.ranking import rank
-from memory.ports import Embedder, Vectors
+from memory.ports import EmbeddedQuery, Embedder, Vectors
 from memory.records import EntryScore, Reach, Scope, Source
 from memory.schema import index_generations, search_entries
 from memory.stores.search import SearchStore
@@ -130,7 +130,9 @@ async def found(store: SearchStore, query: str, reach: Reach = ALL_OF_ANN, limit
 async def nearest(store: SearchStore, text: str, reach: Reach = ALL_OF_ANN) -> list[int]:
     """The records found by their vector, whatever their words: "about" is not searched for as a word."""
     vector = await HashEmbedder().embed([text])
-    entries = await store.search(reach, source=Source.RECALL, query="about", limit=5, vector=vector[0])
+    entries = await store.search(
+        reach, source=Source.RECALL, query="about", limit=5, embedded=EmbeddedQuery(vector=vector[0])
+    )
     assert all(entry.text_score == 0 for entry in entries)
     return [ranked.entry.record_id for ranked in rank(entries)]
 
@@ -232,7 +234,7 @@ async def test_a_record_in_very_many_items_is_indexed_to_the_last(database: Data
     await put(database, store, ANN, *((1, "page") for _ in range(1_100)), (1, "the cat likes milk"), (2, "rain"))
     await embed_all(store)
     vector = await store.embed_query("the cat likes milk")
-    (best, *_) = rank(await store.search(ALL_OF_ANN, source=Source.RECALL, query="about", limit=1, vector=vector))
+    (best, *_) = rank(await store.search(ALL_OF_ANN, source=Source.RECALL, query="about", limit=1, embedded=vector))
     assert best.entry.similarity == pytest.approx(1.0, abs=1e-3)
 
 

@@ -1,0 +1,83 @@
+"""Late interaction: a text answers a query as well as its best token answers each token of the query.
+
+That is MaxSim (ColBERT, Khattab and Zaharia 2020), with two additions. A word without content of its own ("what",
+"did", "the") counts for a quarter; this raises recall@10 of MaxSim alone on public conversations from .719 to .753.
+And what one turn of a conversation leaves unsaid the turn beside it says ("How long have you been married?" - "Five
+years already!"), so each token of the query may also find its match there, at a little less; .796.
+
+Invariant: a likeness lies between -1 and 1, as a cosine does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from memory.indexes.stop_words import STOP_WORDS
+from memory.ports import EmbeddedText, Tokens, Vectors
+
+_WEIGHT_OF_EMPTY_WORDS = 0.25  # .1 and .5 find as much; 0 would leave nothing of "Who are you?"
+_WEIGHT_OF_NEIGHBOURS = 0.85  # anything from .8 to 1 finds as much
+_TOKEN_LENGTH = 127
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def query_tokens(text: str, embedded: EmbeddedText) -> Vectors:
+    """The vectors of a query's tokens, each as long as its weight; the weights sum to 1.
+
+    Args:
+        text: the query.
+        embedded: what the embedder made of it.
+
+    Returns:
+        an array of shape (tokens, token dimensions); without rows for a text without tokens.
+    """
+    content = [(word.start(), word.end()) for word in _WORD.finditer(text) if _has_content(word[0].lower())]
+    weights = np.array(
+        [
+            1.0 if any(start <= first and last <= end for start, end in content) else _WEIGHT_OF_EMPTY_WORDS
+            for first, last in embedded.spans
+        ],
+        dtype=np.float32,
+    )
+    unit = embedded.tokens.astype(np.float32) / _TOKEN_LENGTH
+    weighted: Vectors = unit * (weights / max(weights.sum(), 1.0))[:, None]
+    return weighted
+
+
+def _has_content(word: str) -> bool:
+    return word not in STOP_WORDS and not (len(word) == 1 and word.isascii())
+
+
+def best_matches(query: Vectors, texts: Sequence[Tokens]) -> Vectors:
+    """How well each token of a query is answered by the best token of each text, times its weight.
+
+    Args:
+        query: from ``query_tokens``.
+        texts: the tokens of each text, of shape (its tokens, token dimensions); none may be without tokens.
+
+    Returns:
+        an array of shape (texts, tokens of the query).
+    """
+    if not texts:
+        return np.zeros((0, len(query)), dtype=np.float32)
+    starts = np.cumsum([0, *(len(tokens) for tokens in texts[:-1])])
+    similarities = (np.concatenate(texts).astype(np.float32) / _TOKEN_LENGTH) @ query.T
+    best: Vectors = np.maximum.reduceat(similarities, starts, axis=0)
+    return best
+
+
+def likeness(own: Vectors, beside: Iterable[Vectors]) -> float:
+    """How well a text answers a query, together with the texts beside it.
+
+    Args:
+        own: its best matches, of shape (tokens of the query,).
+        beside: those of the texts before and after it.
+    """
+    best = own
+    for matches in beside:
+        best = np.maximum(best, _WEIGHT_OF_NEIGHBOURS * matches)
+    return float(best.sum())
