@@ -26,7 +26,7 @@ from bot.chat import (
     incoming_to_json,
 )
 from bot.scope_queues import ScopeQueues
-from memory.errors import MemorySystemError
+from memory.errors import AnsweredElsewhere, MemorySystemError
 from memory.exchange import Exchange
 from memory.messages import user_message
 from memory.person import PersonMemory
@@ -149,6 +149,8 @@ class ChatHandler:
             await self._answer(task)
         except DeliveryFailed as error:
             log.warning("delivery_failed", error=str(error))
+        except AnsweredElsewhere:
+            log.info("answered_elsewhere")
         except MemorySystemError as error:
             log.error("turn_failed", error=str(error), kind=type(error).__name__)
         except Exception:  # the outermost handler: the person is told, the operator finds the id
@@ -177,6 +179,8 @@ class ChatHandler:
                 result = await self._agent.run_turn(memory, exchange, now=now)
                 await self._store(memory, exchange, result, task.item)
             reply = result.reply
+        except AnsweredElsewhere:
+            raise
         except MemorySystemError as error:
             _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
             reply = replies.trouble(error)

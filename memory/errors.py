@@ -3,6 +3,7 @@
     MemorySystemError
     ├── InvalidInput            the user: the text cannot be used as it is
     ├── PersonErased            the user: everything was erased while an answer was on its way
+    ├── AnsweredElsewhere       nobody: the message has its answer already
     ├── MemoryRefusal           the model: a memory tool said no; the text tells it what to do instead
     │   ├── CoreMemoryFull
     │   ├── TextNotFound
@@ -35,6 +36,10 @@ class InvalidInput(MemorySystemError):
 
 class PersonErased(MemorySystemError):
     """Everything kept about the person was erased meanwhile. Nothing was written, so that nothing comes back."""
+
+
+class AnsweredElsewhere(MemorySystemError):
+    """The message has its answer already, by another process or an earlier attempt. Nothing was written."""
 
 
 class MemoryRefusal(MemorySystemError):

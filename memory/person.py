@@ -58,6 +58,7 @@ class PersonMemory:
 
         Raises:
             PersonErased: the person was erased since the message was accepted.
+            AnsweredElsewhere: the message has its answer already.
         """
         exchange, embedded = await asyncio.gather(self._stored(new, item), self._embedded(new))
         return replace(exchange, embedded=embedded)
@@ -67,7 +68,8 @@ class PersonMemory:
         await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
         async with self._services.database.transaction() as tx:
-            session = await self._session(tx, new.sent_at, item)
+            item = await self._owed(tx, item)
+            session = await self._session(tx, new.sent_at)
             if item is not None and item.message_id is not None:
                 stored = await self._stores.recall.get(self.place.reach, [item.message_id])
                 if stored:
@@ -85,12 +87,14 @@ class PersonMemory:
 
         Raises:
             PersonErased: the person was erased since the message was accepted.
+            AnsweredElsewhere: the message has its answer already.
         """
         await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
         async with self._services.database.transaction() as tx:
-            session = await self._session(tx, new.sent_at, item)
-            if not session.kept:
+            present = await self._owed(tx, item)
+            session = await self._session(tx, new.sent_at)
+            if not session.kept or (present is not None and present.message_id is not None):
                 return
             [kept] = await self._stores.recall.append(
                 self.place.scope,
@@ -176,6 +180,7 @@ class PersonMemory:
 
         Raises:
             PersonErased: the person was erased meanwhile.
+            AnsweredElsewhere: the message has its answer already.
         """
         scope, services = self.place.scope, self._services
         now = services.clock.now()
@@ -192,6 +197,7 @@ class PersonMemory:
         ratio, samples = services.counter.calibration
         async with services.database.transaction() as tx:
             session = await present_session(self._stores.sessions, exchange)
+            await self._owed(tx, item)
             if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
                 await self._stores.recall.append(
                     scope,
@@ -256,11 +262,18 @@ class PersonMemory:
         await self._services.window.rest(session, at=at)
         await self._services.jobs.settle_scope(self.place.scope, timeout=_CLOSING_SECONDS)
 
-    async def _session(self, tx: Transaction, at: datetime, item: InboxItem | None) -> Session:
+    async def _owed(self, tx: Transaction, item: InboxItem | None) -> InboxItem | None:
+        """The inbox item as it is now. Another process may have taken it up, or its person may have been erased."""
+        if item is None:
+            return None
+        present = await self._stores.inbox.owed(self.place.scope, tx, item=item)
+        if present is None:
+            raise PersonErased(ERASED)
+        return present
+
+    async def _session(self, tx: Transaction, at: datetime) -> Session:
         """The open session, begun where none is. Read within the write transaction, in which nobody else writes."""
         scope, conversation = self.place.scope, self.place.conversation
-        if item is not None and not await self._stores.inbox.holds(scope, tx, item=item):
-            raise PersonErased(ERASED)
         session = await self._stores.sessions.open(scope, conversation)
         if session is not None:
             return session

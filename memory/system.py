@@ -121,11 +121,14 @@ class MemorySystem:
 
         Returns:
             Whether it is the person's first answer, with which they are to be told what is remembered.
+
+        Raises:
+            AnsweredElsewhere: the message has another answer, or is done with.
         """
         async with self.transaction() as tx:
+            present = await self.stores.inbox.owed(item.scope, tx, item=item, reply=reply)
             await self.stores.inbox.mark(item.scope, tx, item=item, state=InboxState.SENDING, reply=reply)
-            present = await self.stores.inbox.holds(item.scope, tx, item=item)
-            return present and await self.stores.consent.greet(item.scope, tx, at=item.accepted_at)
+            return present is not None and await self.stores.consent.greet(item.scope, tx, at=item.accepted_at)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:

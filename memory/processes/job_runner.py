@@ -116,7 +116,7 @@ class JobRunner:
         """Do what is due; False where the database cannot be used, so that there is no point in going on."""
         try:
             while not self._stopped:
-                job = await self._jobs.claim(now=self._clock.now(), lease=_LEASE)
+                job = await self._claimed()
                 if job is None:
                     break
                 self.kick()  # there may be more than one scope with work
@@ -129,6 +129,16 @@ class JobRunner:
             _log.warning("jobs_postponed", error=str(error))
             return False
         return True
+
+    async def _claimed(self) -> Job | None:
+        """The next job, claimed. One claimed while we are stopped is given back; it would wait for its lease to end."""
+        claiming = asyncio.ensure_future(self._jobs.claim(now=self._clock.now(), lease=_LEASE))
+        try:
+            return await asyncio.shield(claiming)
+        except asyncio.CancelledError:
+            if (job := await claiming) is not None:
+                await self._give_back(job)
+            raise
 
     async def _attempt(self, job: Job) -> None:
         log = _log.bind(job=job.key, attempt=job.attempts)

@@ -17,6 +17,7 @@ from sqlalchemy import ColumnElement, Row, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from memory.database import Database, Transaction
+from memory.errors import AnsweredElsewhere
 from memory.ids import IdSource
 from memory.records import InboxItem, InboxState, Scope
 from memory.schema import inbox
@@ -78,10 +79,23 @@ class InboxStore:
             return None
         return item
 
-    async def holds(self, scope: Scope, tx: Transaction, *, item: InboxItem) -> bool:
-        """Whether an item is still there. It is not once its person was erased."""
-        query = select(inbox.c.id).where(in_scope(inbox, scope), _is(item))
-        return (await tx.connection.execute(query)).first() is not None
+    async def owed(
+        self, scope: Scope, tx: Transaction, *, item: InboxItem, reply: str | None = None
+    ) -> InboxItem | None:
+        """The item as it is now, as long as its answer is owed; None once its person was erased.
+
+        So a message is answered once, however many processes have taken it up.
+
+        Args:
+            reply: the answer that it may have already, on its way.
+
+        Raises:
+            AnsweredElsewhere: it has another answer, or is done with.
+        """
+        row = (await tx.connection.execute(select(inbox).where(in_scope(inbox, scope), _is(item)))).first()
+        if row is not None and (row.state not in _UNFINISHED or row.reply not in (None, reply)):
+            raise AnsweredElsewhere("The message was answered meanwhile.")
+        return None if row is None else _item(row)
 
     async def begin(self, scope: Scope, tx: Transaction, *, item: InboxItem, message_id: int) -> InboxItem:
         """Note the id of the message's copy in the recall log; the item as it is now."""
@@ -120,7 +134,7 @@ class InboxStore:
     async def _change(self, scope: Scope, tx: Transaction, item: InboxItem, **changes: Any) -> InboxItem:
         await tx.connection.execute(
             update(inbox)
-            .where(in_scope(inbox, scope), _is(item))
+            .where(in_scope(inbox, scope), _is(item), inbox.c.state.in_(_UNFINISHED))
             .values(changes)  # these columns alone: the caller's item may be older than the row
         )
         return replace(item, **changes)

@@ -152,9 +152,9 @@ async def test_an_item_that_is_done_keeps_its_key_and_no_text(
 async def test_an_item_is_there_until_its_person_is_erased(database: Database, inbox: InboxStore, ann: Scope) -> None:
     item = await accepted(inbox, ann)
     async with database.transaction() as tx:
-        assert await inbox.holds(ann, tx, item=item)
+        assert await inbox.owed(ann, tx, item=item) == item
         await inbox.erase(ann, tx)
-        assert not await inbox.holds(ann, tx, item=item)
+        assert await inbox.owed(ann, tx, item=item) is None
 
 
 async def test_export_and_erase_cover_one_scope_alone(database: Database, inbox: InboxStore, ann: Scope) -> None:

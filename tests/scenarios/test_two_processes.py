@@ -1,0 +1,57 @@
+"""Two processes on one database, as while a new version takes over: each message is answered once, by either."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from memory.errors import ModelUnavailable
+from memory.messages import ModelRequest
+from tests.fakes import RecordingChannel, Script, ScriptedModel
+from tests.world import running
+
+
+class Slow:
+    """A model whose one answer comes when it is told to."""
+
+    def __init__(self, answer: Script) -> None:
+        self.may_answer = asyncio.Event()
+        self.model = ScriptedModel(self._wait)
+        self._answer = answer
+
+    async def _wait(self, _request: ModelRequest) -> Script:
+        await self.may_answer.wait()
+        return self._answer
+
+
+@pytest.mark.parametrize("answer", ["Too late.", ModelUnavailable("The model cannot be reached.")])
+async def test_a_message_that_both_take_up_has_the_answer_of_the_faster_alone(tmp_path: Path, answer: Script) -> None:
+    slow, channel = Slow(answer), RecordingChannel()
+    async with running(tmp_path, model=slow.model, channel=channel) as old:
+        await old.handler.accept(old.incoming("I live in Oslo."))
+        await slow.model.asked.wait()
+        async with running(tmp_path, model=ScriptedModel("Nice."), channel=channel) as new:
+            await new.handler.idle()
+        slow.may_answer.set()
+        await old.handler.idle()
+        await old.system.settle()
+        assert channel.texts == ["Nice."]
+        kept = (await old.system.privacy.export("console:ann"))["scopes"]["dm"]
+        assert [row["parts"][0]["text"] for row in kept["recall"]] == ["I live in Oslo.", "Nice."]
+        assert [row["state"] for row in kept["inbox"]] == ["delivered"]
+        assert await old.system.stores.inbox.pending() == []
+
+
+async def test_a_message_that_both_took_up_before_either_began_is_stored_once(tmp_path: Path) -> None:
+    channel = RecordingChannel()
+    async with running(tmp_path, start=False, channel=channel) as old:
+        await old.handler.accept(old.incoming("I live in Oslo."))
+        async with running(tmp_path, start=False, channel=channel) as new:
+            await new.handler.recover()
+            for world in (old, new):
+                world.handler.open()
+            await asyncio.gather(old.handler.idle(), new.handler.idle())
+        said = (await old.system.privacy.export("console:ann"))["scopes"]["dm"]["recall"]
+        assert [row["parts"][0]["text"] for row in said] == ["I live in Oslo.", "ok"]
