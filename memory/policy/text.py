@@ -40,11 +40,21 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 # A model reads a tag in spite of odd spacing, width or invisible characters, so all of these count as the tag.
-_UNSEEN = "\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
-_TAG_NAMES = "|".join(
-    rf"[\s_{_UNSEEN}-]*".join(f"[{_UNSEEN}]*".join(word) for word in tag.split("_")) for tag in DATA_TAGS
+_UNSEEN = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0000-\U000e0fff"
 )
-_TAG_START = re.compile(rf"[<\uff1c\ufe64](?=[\s/\\{_UNSEEN}]*(?:{_TAG_NAMES})(?![A-Za-z0-9]))", re.IGNORECASE)
+_WIDE = 0xFEE0  # from an ASCII character to its full-width form
+
+
+def _spellings(word: str) -> str:
+    return f"[{_UNSEEN}]*".join(f"[{letter}{chr(ord(letter) + _WIDE)}]" for letter in word)
+
+
+_TAG_NAMES = "|".join(rf"[\s_\uff3f{_UNSEEN}-]*".join(map(_spellings, tag.split("_"))) for tag in DATA_TAGS)
+_TAG_START = re.compile(
+    rf"[<\uff1c\ufe64](?=[\s/\\\uff0f\u2044\u2215{_UNSEEN}]*(?:{_TAG_NAMES})(?![A-Za-z0-9]))", re.IGNORECASE
+)
 
 
 def clean(text: str) -> str:

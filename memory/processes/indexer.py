@@ -10,7 +10,7 @@ import asyncio
 
 import structlog
 
-from memory.errors import EmbedderError
+from memory.errors import EmbedderError, StorageError
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ class Indexer:
             self._task = asyncio.create_task(self._run(), name="indexer")
 
     async def settle(self) -> None:
-        """Wait until nothing is left to embed, or the embedder failed."""
+        """Wait until nothing is left to embed, or the embedder or the database failed."""
         while self._task is not None and not self._task.done():
             await asyncio.shield(self._task)
 
@@ -51,5 +51,5 @@ class Indexer:
             try:
                 while await self._search.embed_pending():
                     pass
-            except EmbedderError as error:
+            except (EmbedderError, StorageError) as error:
                 _log.warning("embedding_postponed", error=str(error))

@@ -97,6 +97,21 @@ async def test_what_a_full_disk_did_not_take_is_answered_and_learned_once_there_
         assert await world.system.stores.recall.count(ANN) == 2
 
 
+async def test_a_disk_without_room_for_vectors_only_postpones_them(tmp_path: Path, disk: Disk) -> None:
+    async with running(tmp_path) as world:
+        await world.system.settle()
+        async with world.system.transaction() as tx:
+            for number in range(300):
+                content = f"Document {number} about boats."
+                await world.system.stores.archival.insert(ANN, tx, content=content, source_message=None)
+        disk.is_full = True
+        await world.system.embedded()
+        assert await world.system.stores.search.pending() > 0
+        disk.is_full = False
+        await world.system.embedded()
+        assert await world.system.stores.search.pending() == 0
+
+
 async def test_a_disk_that_fills_up_while_jobs_run_only_postpones_them(tmp_path: Path, disk: Disk) -> None:
     def fill(_request: object) -> str:
         disk.is_full = True

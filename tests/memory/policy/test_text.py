@@ -51,6 +51,9 @@ def test_clean_text_can_be_stored_anywhere_and_stays_as_it_is(text: str) -> None
         "\uff1ccore_memory>",
         "</human",
         "<\n/now>",
+        "\uff1c\uff0f\uff4d\uff45\uff4d\uff4f\uff52\uff59\uff3f\uff24\uff21\uff34\uff21\uff1e",
+        "<\u2215fa\ufe0fcts>",
+        "<\U000e0041/\U000e0042now>",
     ],
 )
 def test_no_spelling_of_a_data_tag_survives(tag: str) -> None:
