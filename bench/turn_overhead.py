@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import json
 import multiprocessing
 import random
@@ -234,7 +235,7 @@ class Bench:
 
 
 async def _measure(folder: Path, size: int, turns: int) -> Figures:
-    configure_logs("WARNING")
+    configure_logs("ERROR")  # the stand-in for the memory model teaches nothing, and the log says so each time
     address = f"sqlite:///{folder / DATABASE}"
     embedder, counter, lag = MiniLmTokenEmbedder(), TiktokenCounter(), LoopLag()
     try:
@@ -246,6 +247,8 @@ async def _measure(folder: Path, size: int, turns: int) -> Figures:
             parameters=MemoryParameters(),
             clock=SystemClock(),
         ) as system:
+            await system.resume()
+            gc.freeze()  # as the application does
             bench = Bench(system, counter, turns=turns)
             await bench.whole_turns(lag)
             memory_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1_024  # Linux counts in KiB
