@@ -172,6 +172,7 @@ class ChatHandler:
     async def _take_turn(self, task: _Task) -> None:
         memory = self._memory_of(task.incoming)
         exchange: Exchange | None = None
+        failed = False
         try:
             async with task.channel.typing(task.incoming.conversation):
                 exchange = await memory.begin(_new_message(task.incoming), task.item)
@@ -184,8 +185,11 @@ class ChatHandler:
         except MemorySystemError as error:
             _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
             reply = replies.trouble(error)
+            failed = True
         await self._deliver(task, reply)
         if exchange is not None:
+            if failed:
+                await memory.learn_unanswered(exchange)
             await memory.keep_small(exchange, tools=self._agent.tools)
 
     async def _store(self, memory: PersonMemory, exchange: Exchange, result: TurnResult, item: InboxItem) -> None:

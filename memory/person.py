@@ -225,9 +225,23 @@ class PersonMemory:
         await self._stores.reply_sources.note(
             scope, tx, exchange_id=exchange_id, conversation=self.place.conversation, hits=given, at=at
         )
+        await self._learn(tx, exchange_id, at=at)
+
+    async def learn_unanswered(self, exchange: Exchange) -> None:
+        """Learn from a message although its turn failed: what was said is as true as with an answer.
+
+        Raises:
+            PersonErased: the person was erased meanwhile.
+        """
+        async with self._services.database.transaction() as tx:
+            if (await present_session(self._stores.sessions, exchange)).kept:
+                await self._learn(tx, exchange.user.id, at=self._services.clock.now())
+
+    async def _learn(self, tx: Transaction, exchange_id: int, *, at: datetime) -> None:
         if parts_of(self._services.parameters.preset).facts:
-            payload = {"exchange": exchange_id}
-            await self._stores.jobs.add(scope, tx, kind=LEARN, subject=exchange_id, payload=payload, at=at)
+            await self._stores.jobs.add(
+                self.place.scope, tx, kind=LEARN, subject=exchange_id, payload={"exchange": exchange_id}, at=at
+            )
 
     async def drop(self, exchange: Exchange) -> None:
         """Take a refused message out of the window: shown again, it would be refused again."""

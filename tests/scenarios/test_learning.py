@@ -162,6 +162,14 @@ async def test_a_model_that_cannot_be_reached_only_delays_learning(tmp_path: Pat
         assert await known(world) == ["User has a cat called Tom"]
 
 
+async def test_a_message_whose_turn_failed_teaches_all_the_same(tmp_path: Path) -> None:
+    model = ScriptedModel(found("User has a cat called Tom"))
+    chat = ScriptedModel(ModelOverloaded("busy"))
+    async with running(tmp_path, model=chat, memory_model=model) as world:
+        assert "overloaded" in await world.say("My cat is called Tom")
+        assert await known(world) == ["User has a cat called Tom"]
+
+
 async def test_an_unknown_number_costs_only_its_own_operation(tmp_path: Path) -> None:
     model = ScriptedModel(
         found("User has a dog"), decided({"op": "DELETE", "id": 77}, {"op": "ADD", "text": "User has a dog"})
