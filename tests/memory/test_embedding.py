@@ -53,6 +53,14 @@ async def test_no_text_gives_no_vector(embedder: MiniLmEmbedder) -> None:
     assert (await embedder.embed([])).shape == (0, 384)
 
 
+async def test_a_question_does_not_wait_for_the_end_of_a_long_list(embedder: MiniLmEmbedder) -> None:
+    import_of_years = asyncio.create_task(embedder.embed(["We walked and talked."] * 200))
+    await asyncio.sleep(0)  # the list comes first
+    await embedder.embed(["Where do I live?"])
+    assert not import_of_years.done()
+    assert (await import_of_years).shape == (200, 384)
+
+
 async def test_a_batch_keeps_the_order_and_gives_what_single_texts_give(embedder: MiniLmEmbedder) -> None:
     texts = [f"Day {number}: " + "we walked and talked. " * (number * 7 % 23) for number in range(40)]
     batch = await embedder.embed(texts)
