@@ -118,7 +118,7 @@ async def test_the_last_five_versions_are_kept_and_a_rollback_is_a_new_one(tmp_p
 
 
 async def test_a_session_of_a_thousand_messages_is_summed_up_in_pieces_that_fit_the_window(tmp_path: Path) -> None:
-    parameters = MemoryParameters(context_window_tokens=6_000, max_output_tokens=500)
+    parameters = MemoryParameters(preset=Preset.ROLLING, context_window_tokens=6_000, max_output_tokens=500)
     async with running(tmp_path, parameters=parameters, memory_model=summarising()) as world:
         for number in range(500):
             await world.handler.accept(world.incoming(f"Number {number}: " + "many words here " * 10))
