@@ -122,7 +122,9 @@ def open_services(
     return Services(
         database=database,
         stores=stores,
-        retriever=Retriever(stores.recall, stores.archival, stores.facts, stores.search),
+        retriever=Retriever(
+            stores.recall, stores.archival, stores.facts, stores.search, clock=clock, zone=parameters.zone
+        ),
         window=window,
         jobs=JobRunner(
             database=database,

@@ -74,7 +74,12 @@ class Paging:
         """Search past messages: those that left the window, or all."""
         embedded = await self._services.retriever.embed(query)
         return await self._stores.recall.search(
-            self._place.reach, query, limit=limit, evicted_only=evicted_only, embedded=embedded, floor=False
+            self._place.reach,
+            query,
+            limit=limit,
+            evicted_only=evicted_only,
+            embedded=embedded,
+            periods=self._services.retriever.periods(query),
         )
 
     async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:

@@ -18,7 +18,7 @@ from memory.messages import Message, Role, ToolSpec
 from memory.paging import Paging
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
-from memory.policy.ranking import has_content
+from memory.policy.relevance import has_content
 from memory.ports import EmbeddedQuery, TokenCounter
 from memory.processes.learner import LEARN
 from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens

@@ -1,9 +1,10 @@
 """Late interaction: a text answers a query as well as its best token answers each token of the query.
 
 That is MaxSim (ColBERT, Khattab and Zaharia 2020), with two additions. A word without content of its own ("what",
-"did", "the") counts for a quarter; this raises recall@10 of MaxSim alone on public conversations from .719 to .753.
-And what one turn of a conversation leaves unsaid the turn beside it says ("How long have you been married?" - "Five
-years already!"), so each token of the query may also find its match there, at a little less; .796.
+"did", "the") counts for a quarter. And what one turn of a conversation leaves unsaid the turn beside it says ("How long
+have you been married?" - "Five years already!"), so each token of the query may also find its match there, at a little
+less. MaxSim alone finds .719 of the turns that answer questions about public conversations among the first ten, with
+the first addition .753, with both .796.
 
 Invariant: a likeness lies between -1 and 1, as a cosine does.
 """
@@ -18,8 +19,8 @@ import numpy as np
 from memory.indexes.stop_words import STOP_WORDS
 from memory.ports import EmbeddedText, Tokens, Vectors
 
-_WEIGHT_OF_EMPTY_WORDS = 0.25  # .1 and .5 find as much; 0 would leave nothing of "Who are you?"
-_WEIGHT_OF_NEIGHBOURS = 0.85  # anything from .8 to 1 finds as much
+_WEIGHT_OF_EMPTY_WORDS = 0.25  # 0.1 finds as much; 0 would leave nothing of "Who are you?"
+_WEIGHT_OF_NEIGHBOURS = 0.85  # 1 finds as much, but puts the neighbour of an answer level with it
 _TOKEN_LENGTH = 127
 
 _WORD = re.compile(r"[^\W_]+")

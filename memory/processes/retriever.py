@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Iterable, Sequence
+from zoneinfo import ZoneInfo
 
 import structlog
 
 from memory.policy.fact_text import normalised
-from memory.policy.ranking import has_content
-from memory.ports import EmbeddedQuery
+from memory.policy.relevance import has_content
+from memory.policy.time_expressions import Period, periods_in
+from memory.ports import Clock, EmbeddedQuery
 from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore
 from memory.stores.facts import FactStore
@@ -35,13 +37,26 @@ class Retriever:
         archival: the documents.
         facts: what is lastingly true.
         search: embeds the query, once for all sources.
+        clock: says what "yesterday" is in a query.
+        zone: the time zone in which days begin.
     """
 
-    def __init__(self, recall: RecallStore, archival: ArchivalStore, facts: FactStore, search: SearchStore) -> None:
+    def __init__(
+        self,
+        recall: RecallStore,
+        archival: ArchivalStore,
+        facts: FactStore,
+        search: SearchStore,
+        *,
+        clock: Clock,
+        zone: ZoneInfo,
+    ) -> None:
         self._recall = recall
         self._archival = archival
         self._facts = facts
         self._search = search
+        self._clock = clock
+        self._zone = zone
 
     async def retrieve(
         self,
@@ -79,7 +94,14 @@ class Retriever:
         if limit:
             searches += [
                 self._recall.search(
-                    reach, query, limit=limit, evicted_only=False, exclude=exclude, embedded=embedded, floor=floor
+                    reach,
+                    query,
+                    limit=limit,
+                    evicted_only=False,
+                    exclude=exclude,
+                    embedded=embedded,
+                    periods=self.periods(query),
+                    floor=floor,
                 ),
                 self._archival.search(scope, reach, query, limit=limit, embedded=embedded, floor=floor),
             ]
@@ -93,6 +115,10 @@ class Retriever:
             vector=embedded is not None,
         )
         return hits
+
+    def periods(self, query: str) -> tuple[Period, ...]:
+        """The times that a query asks about."""
+        return periods_in(shortened(query), self._clock.now().astimezone(self._zone))
 
     async def embed(self, query: str) -> EmbeddedQuery | None:
         """The query's vectors, or None (with a log line) where the embedder fails: full text still answers."""

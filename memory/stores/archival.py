@@ -22,14 +22,13 @@ from memory.policy.chunking import pieces
 from memory.policy.ranking import (
     RankedEntry,
     Setting,
-    above_floor,
     archival_score,
     candidates_of,
-    has_content,
     rank,
     rerank,
     why_found,
 )
+from memory.policy.relevance import above_floor, has_content
 from memory.policy.text import spoken_date
 from memory.ports import Clock, EmbeddedQuery
 from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source

@@ -16,7 +16,8 @@ from memory.errors import EmbedderError
 from memory.policy.audience import reach_of_scope
 from memory.policy.fact_changes import outdated
 from memory.policy.fact_text import nested
-from memory.policy.ranking import RankedEntry, above_floor, rank, why_found
+from memory.policy.ranking import RankedEntry, rank, why_found
+from memory.policy.relevance import Floor, Floors, above_floor
 from memory.ports import Clock, EmbeddedQuery
 from memory.records import EntryScore, Fact, FactRevision, Reach, Scope, SearchHit, Source
 from memory.schema import facts
@@ -30,10 +31,10 @@ _log = structlog.get_logger(__name__)
 _OVERFETCH = 2  # what has expired is still found, and left out
 
 # A fact is one short sentence about a person, and far from what the person then asks for: "User is vegetarian" from
-# "what should I cook tonight?". Measured with all-MiniLM-L6-v2 on 53 such questions about 25 facts and 25 questions
-# about nothing of them: this floor finds 92 % and adds half a fact to a question about something else. The floor
-# of messages, 0.30, finds 60 %. Under their date facts lie further off still (55 %), so the text alone is indexed.
-_SIMILARITY_FLOOR = 0.18
+# "what should I cook tonight?". Measured with all-MiniLM-L6-v2 on 53 such questions about 25 facts: 0.18 finds 92 %,
+# 0.30 finds 60 %. Under their date facts lie further off still (55 %), so the text alone is indexed. Being short, facts
+# are also found by questions about the world (bench/injection.py), for which the floor is higher than a message's.
+_FLOORS = Floors(oneself=Floor(similarity=0.18), world=Floor(similarity=0.40, with_words=0.40))
 
 
 class FactReader:
@@ -125,7 +126,7 @@ class FactReader:
             del found[fact_id]
         ranked = rank([entry for entry in entries if entry.record_id in found])
         if floor:
-            ranked = above_floor(ranked, query, similarity_floor=_SIMILARITY_FLOOR)
+            ranked = above_floor(ranked, query, floors=_FLOORS)
         return [_hit(found[one.entry.record_id], one) for one in ranked[:limit]]
 
     async def by_triple(self, reach: Reach, subject: str = "", predicate: str = "") -> list[Fact]:

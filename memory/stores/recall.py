@@ -17,7 +17,8 @@ from sqlalchemy import Select, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.policy.ranking import Excerpt, RankedEntry, Setting, above_floor, candidates_of, rank, rerank
+from memory.policy.ranking import Excerpt, RankedEntry, Setting, candidates_of, rank, rerank
+from memory.policy.relevance import above_floor
 from memory.policy.time_expressions import Period
 from memory.ports import EmbeddedQuery
 from memory.records import (

@@ -1,19 +1,24 @@
-"""Scores and the relevance floor."""
+"""Scores."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.policy.ranking import (
-    above_floor,
+    Excerpt,
+    Setting,
     archival_score,
-    has_content,
-    is_relevant,
     rank,
+    rerank,
     why_found,
 )
+from memory.policy.time_expressions import Period
 from memory.records import EntryScore, Scope, Source
 
 ANN = Scope(person="console:ann", audience="dm")
@@ -69,52 +74,6 @@ def test_scores_lie_between_0_and_1_in_falling_order(found: list[EntryScore]) ->
     assert len(ranked) == len({one.record_id for one in found})
 
 
-@pytest.mark.parametrize(
-    ("found", "relevant"),
-    [
-        (entry(1, 0.0, 0.31), True),
-        (entry(1, 0.0, 0.29), False),
-        (entry(1, 9.0, 0.12), True),
-        (entry(1, 9.0, 0.05), False),
-        (entry(1, 4.0, 0.12), False),
-        (entry(1, 9.0, None), True),
-        (entry(1, 4.0, None), False),
-    ],
-)
-def test_an_entry_is_relevant_by_meaning_or_by_a_strong_match_of_words(found: EntryScore, relevant: bool) -> None:
-    ranked = {one.entry.record_id: one for one in rank([found, entry(2, 9.0, 0.9)])}
-    assert is_relevant(ranked[1]) is relevant
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "2+2?",
-        "17 * 23 = ?",
-        "hi",
-        "Hello there!",
-        "hey, how are you?",
-        "what's up",
-        "thank you so much",
-        "ok",
-        "👍",
-        "",
-    ],
-)
-def test_a_query_that_asks_for_nothing_brings_nothing(query: str) -> None:
-    assert not has_content(query)
-    assert above_floor(rank([entry(1, 9.0, 0.9)]), query) == []
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["where do I live?", "hi, what is my cat called?", "order 4471", "who am I?", "猫", "привет, где мой кот"],
-)
-def test_a_query_that_asks_for_something_is_answered(query: str) -> None:
-    ranked = rank([entry(1, 9.0, 0.9), entry(2, 0.1, 0.0)])
-    assert [one.entry.record_id for one in above_floor(ranked, query)] == [1]
-
-
 def test_the_reason_says_which_index_found_it() -> None:
     words, meaning, both, neither = (
         why_found(rank([found])[0])
@@ -153,3 +112,88 @@ def test_more_of_anything_good_never_ranks_lower(
     assert score() <= score(similarity=1.0)
     assert score() <= score(days_since_access=0.0)
     assert score() <= score(access_count=accesses + 1) <= score(access_count=0) * 1.2 + 1e-12
+
+
+def excerpt(
+    record_id: int,
+    matches: Sequence[float] | None,
+    *,
+    beside: Sequence[int] = (),
+    text_share: float = 0.0,
+    similarity: float | None = None,
+) -> Excerpt:
+    return Excerpt(
+        entry=entry(record_id, 0.0, similarity),
+        text_share=text_share,
+        matches=None if matches is None else np.array(matches, dtype=np.float32),
+        beside=frozenset(neighbour * 10 for neighbour in beside),
+    )
+
+
+def setting(group: int = 1, author: str = "Ann", day: int = 1) -> Setting:
+    return Setting(group=group, author=author, at=datetime(2026, 3, day, 12, tzinfo=UTC))
+
+
+def reranked(
+    *excerpts: Excerpt,
+    settings: Mapping[int, Setting] | None = None,
+    query: str = "?",
+    periods: Sequence[Period] = (),
+) -> list[int]:
+    if settings is None:
+        settings = {one.entry.record_id: setting(group=one.entry.record_id) for one in excerpts}
+    return [one.entry.record_id for one in rerank(excerpts, settings, query, late=True, periods=periods)]
+
+
+def test_a_closer_look_counts_the_best_match_of_each_token() -> None:
+    assert reranked(excerpt(1, [0.1, 0.4]), excerpt(2, [0.3, 0.3])) == [2, 1]
+
+
+def test_what_was_said_beside_it_answers_for_a_turn_that_says_too_little() -> None:
+    question, answer, other = (
+        excerpt(1, [0.4, 0.0], beside=[2]),
+        excerpt(2, [0.0, 0.4], beside=[1]),
+        excerpt(3, [0.3, 0.3]),
+    )
+    one_talk = {1: setting(), 2: setting(), 3: setting(group=2)}
+    assert reranked(question, answer, other, settings=one_talk)[:2] == [2, 1]
+    two_talks = {1: setting(group=3), 2: setting(group=1), 3: setting(group=2)}
+    assert reranked(question, answer, other, settings=two_talks)[0] == 3
+
+
+def test_a_turn_of_the_speaker_who_is_named_comes_first() -> None:
+    settings = {1: setting(group=1, author="Ann"), 2: setting(group=2, author="Bob Lee")}
+    alike = excerpt(1, [0.5]), excerpt(2, [0.5])
+    assert reranked(*alike, settings=settings, query="What did Ann say?") == [1, 2]
+    assert reranked(*alike, settings=settings, query="what did bob say?") == [2, 1]
+
+
+def test_a_turn_of_the_day_that_is_asked_about_comes_first() -> None:
+    settings = {1: setting(group=1, day=1), 2: setting(group=2, day=2)}
+    first = Period(start=datetime(2026, 3, 1, tzinfo=UTC), end=datetime(2026, 3, 2, tzinfo=UTC))
+    alike = excerpt(1, [0.5]), excerpt(2, [0.5])
+    assert reranked(*alike, settings=settings, periods=[first]) == [1, 2]
+    assert reranked(*alike, settings=settings) == [2, 1]
+
+
+def test_a_turn_of_a_talk_about_the_subject_comes_before_one_alone() -> None:
+    settings = {1: setting(group=1), 2: setting(group=1), 3: setting(group=1), 4: setting(group=2)}
+    assert reranked(*(excerpt(number, [0.5]) for number in (1, 2, 3, 4)), settings=settings)[-1] == 4
+
+
+def test_what_is_not_embedded_yet_is_placed_by_its_words() -> None:
+    assert reranked(excerpt(1, None, text_share=1.0), excerpt(2, [0.1]), excerpt(3, None)) == [1, 2, 3]
+
+
+def test_an_excerpt_of_an_unknown_record_is_left_out() -> None:
+    assert reranked(excerpt(1, [0.9]), excerpt(2, [0.1]), settings={2: setting()}) == [2]
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 3), st.floats(-1, 1)), max_size=12))
+def test_a_closer_look_keeps_scores_between_0_and_1_in_falling_order(found: list[tuple[int, int, float]]) -> None:
+    excerpts = [excerpt(record_id, [match], beside=[record_id % 9 + 1]) for record_id, _, match in found]
+    settings = {record_id: setting(group=group) for record_id, group, _ in found}
+    ranked = rerank(excerpts, settings, "Ann?", late=True)
+    assert all(0.0 <= one.score <= 1.0 for one in ranked)
+    assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
+    assert {one.entry.record_id for one in ranked} == settings.keys()

@@ -178,7 +178,7 @@ async def test_the_floor_keeps_out_what_does_not_matter(
     assert await look_up(store, "quantum entanglement", floor=True) == []
     assert len(await look_up(store, "quantum entanglement")) == 1
     assert await look_up(store, "2+2?", floor=True) == []
-    assert texts(await look_up(store, "does Eva live there?", floor=True)) == ["Eva lives in Oslo."]
+    assert texts(await look_up(store, "do I know where Eva lives?", floor=True)) == ["Eva lives in Oslo."]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,66 @@
+"""Token by token."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from memory.policy.late_interaction import best_matches, likeness, query_tokens
+from memory.ports import EmbeddedText
+
+
+def embedded(text: str) -> EmbeddedText:
+    """Each word of the text as one token, all of one direction."""
+    spans = []
+    start = 0
+    for word in text.split():
+        start = text.index(word, start)
+        spans.append((start, start + len(word)))
+    tokens = np.zeros((len(spans), 4), dtype=np.int8)
+    tokens[:, 0] = 127
+    return EmbeddedText(vector=np.ones(4, dtype=np.float32) / 2, tokens=tokens, spans=spans)
+
+
+def weights(text: str) -> list[float]:
+    return np.linalg.norm(query_tokens(text, embedded(text)), axis=1).round(3).tolist()
+
+
+def test_words_without_content_weigh_a_quarter_and_all_weigh_one() -> None:
+    assert weights("what did Clara eat ?") == pytest.approx(
+        [0.25 / 2.75, 0.25 / 2.75, 1 / 2.75, 1 / 2.75, 0.25 / 2.75], abs=1e-3
+    )
+    assert sum(weights("what did Clara eat ?")) == pytest.approx(1.0, abs=1e-2)
+
+
+def test_a_piece_of_a_word_weighs_as_the_word() -> None:
+    text = "cardamom"
+    pieces = EmbeddedText(
+        vector=np.ones(4, dtype=np.float32),
+        tokens=np.full((2, 4), 64, dtype=np.int8),
+        spans=[(0, 4), (4, 8)],
+    )
+    lengths = np.linalg.norm(query_tokens(text, pieces), axis=1)
+    assert lengths[0] == lengths[1] > 0.4
+
+
+def test_a_text_without_tokens_matches_nothing() -> None:
+    query = query_tokens("", embedded(""))
+    assert query.shape == (0, 4)
+    matches = best_matches(query, [np.ones((3, 4), dtype=np.int8)])
+    assert matches.shape == (1, 0)
+    assert likeness(matches[0], []) == 0.0
+
+
+def test_each_token_is_matched_by_the_best_of_each_text() -> None:
+    query = np.eye(2, 4, dtype=np.float32) / 2
+    first = np.array([[127, 0, 0, 0], [0, 64, 0, 0]], dtype=np.int8)
+    second = np.array([[0, 127, 0, 0]], dtype=np.int8)
+    assert best_matches(query, [first, second]) == pytest.approx(np.array([[0.5, 0.252], [0.0, 0.5]]), abs=1e-3)
+    assert best_matches(query, []).shape == (0, 2)
+
+
+def test_a_neighbour_answers_for_a_little_less() -> None:
+    own, beside = np.array([0.4, 0.0], dtype=np.float32), np.array([0.0, 0.4], dtype=np.float32)
+    assert likeness(own, []) == pytest.approx(0.4)
+    assert likeness(own, [beside]) == pytest.approx(0.4 + 0.85 * 0.4)
+    assert likeness(own, [own]) == pytest.approx(0.4)

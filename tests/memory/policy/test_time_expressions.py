@@ -1,0 +1,91 @@
+"""Which days a question asks about."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.policy.time_expressions import periods_in
+
+OSLO = ZoneInfo("Europe/Oslo")
+NOW = datetime(2026, 3, 11, 0, 30, tzinfo=OSLO)  # a Wednesday; in UTC it is still Tuesday
+
+
+def days(text: str, now: datetime = NOW) -> list[tuple[str, int]]:
+    """Of each time named in the text, its first day, and how many days it has."""
+    periods = periods_in(text, now)
+    return [(one.start.date().isoformat(), (one.end.date() - one.start.date()).days) for one in periods]
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "length"),
+    [
+        ("What did Ann do on 8 May 2023?", "2023-05-08", 1),
+        ("on the 8th of May, 2023", "2023-05-08", 1),
+        ("May 8, 2023", "2023-05-08", 1),
+        ("on 2023-05-08", "2023-05-08", 1),
+        ("on Dec. 24", "2025-12-24", 1),
+        ("on 1 March", "2026-03-01", 1),
+        ("on 12 March", "2025-03-12", 1),
+        ("in May 2023", "2023-05-01", 31),
+        ("in february", "2026-02-01", 28),
+        ("last April", "2025-04-01", 30),
+        ("in 2024", "2024-01-01", 366),
+        ("What did I say yesterday?", "2026-03-10", 1),
+        ("the day before yesterday", "2026-03-09", 1),
+        ("today", "2026-03-11", 1),
+        ("three days ago", "2026-03-08", 1),
+        ("2 weeks ago", "2026-02-22", 7),
+        ("a month ago", "2026-02-01", 28),
+        ("four months ago", "2025-11-01", 30),
+        ("a couple of years ago", "2024-01-01", 366),
+        ("last week", "2026-03-02", 7),
+        ("this week", "2026-03-09", 7),
+        ("last weekend", "2026-03-07", 2),
+        ("last month", "2026-02-01", 28),
+        ("last year", "2025-01-01", 365),
+        ("on Monday", "2026-03-09", 1),
+        ("on Wednesday", "2026-03-11", 1),
+        ("last Wednesday", "2026-03-04", 1),
+        ("last thursday", "2026-03-05", 1),
+    ],
+)
+def test_a_time_is_read_as_the_latest_one_that_has_begun(text: str, first: str, length: int) -> None:
+    assert days(text) == [(first, length)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["What may I eat?", "we march on", "on 31 February 2024", "room 2023b", "a mayor of 12", "999999 weeks ago", ""],
+)
+def test_what_names_no_time_gives_none(text: str) -> None:
+    assert days(text) == []
+
+
+def test_several_times_are_all_read() -> None:
+    assert sorted(days("between 8 May 2023 and June 2023, or yesterday")) == [
+        ("2023-05-08", 1),
+        ("2023-06-01", 30),
+        ("2026-03-10", 1),
+    ]
+
+
+def test_a_day_begins_in_the_persons_zone() -> None:
+    [yesterday] = periods_in("yesterday", NOW)
+    assert datetime(2026, 3, 10, 0, 0, tzinfo=OSLO) in yesterday
+    assert datetime(2026, 3, 10, 23, 59, tzinfo=OSLO) in yesterday
+    assert NOW not in yesterday
+    assert yesterday.start.utcoffset() == timedelta(hours=1)
+
+
+_TIMES = st.from_regex(r"(on|in|last)? ?[0-9]{0,4} ?(may|june|week|years ago|monday)", fullmatch=True)
+
+
+@given(st.text(max_size=60) | _TIMES, st.dates(date(1971, 1, 1), date(2099, 1, 1)))
+def test_no_text_raises_and_every_period_ends_after_it_begins(text: str, today: date) -> None:
+    now = datetime(today.year, today.month, today.day, 12, tzinfo=OSLO)
+    assert all(one.start < one.end for one in periods_in(text, now))
