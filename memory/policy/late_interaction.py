@@ -63,12 +63,11 @@ def best_matches(query: Vectors, texts: Sequence[Tokens]) -> Vectors:
     Returns:
         an array of shape (texts, tokens of the query).
     """
-    if not texts:
-        return np.zeros((0, len(query)), dtype=np.float32)
-    starts = np.cumsum([0, *(len(tokens) for tokens in texts[:-1])])
-    similarities = (np.concatenate(texts).astype(np.float32) / _TOKEN_LENGTH) @ query.T
-    best: Vectors = np.maximum.reduceat(similarities, starts, axis=0)
-    return best
+    weights = query.T / _TOKEN_LENGTH
+    # Text by text: one large product is shared between threads, which on a busy machine wait for one another (7.7 ms
+    # for 120 texts, this 1.6).
+    best = [(tokens.astype(np.float32) @ weights).max(axis=0) for tokens in texts]
+    return np.stack(best) if best else np.zeros((0, len(query)), dtype=np.float32)
 
 
 def likeness(own: Vectors, beside: Iterable[Vectors]) -> float:

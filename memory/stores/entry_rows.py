@@ -1,4 +1,4 @@
-"""The statements by which single search entries are looked up.
+"""The statements by which single search entries are looked up, made once: making one takes longer than running it.
 
 Invariant: an entry is asked for by its id first and by its reach second. Asked the other way round, as SQLite's
 planner would, each statement walks all of a scope's rows.
@@ -6,33 +6,107 @@ planner would, each statement walks all of a scope's rows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Collection
 from typing import Any
 
-from sqlalchemy import Select, Subquery, select
+from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, select, tuple_
+from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.records import Reach, Source
 from memory.schema import search_entries
-from memory.stores.scoped import in_reach
+from memory.stores.scoped import id_batches
 
 
-def entries_of_ids(entry_ids: Sequence[int]) -> Subquery:
-    """The entries of these ids, of anybody: to be narrowed to a reach."""
-    # The limit keeps the planner from merging this into the statement around it.
-    return select(search_entries).where(search_entries.c.id.in_(entry_ids)).limit(len(entry_ids)).subquery()
+async def entries_within(
+    connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]
+) -> AsyncIterator[Row[Any]]:
+    """Those of these entries that are within reach: ids, embedder and vector."""
+    async for row in _run(connection, _ENTRIES, reach, source, entry_ids):
+        yield row
 
 
-def entries_within(reach: Reach, source: Source, entry_ids: Sequence[int], *, tokens: bool = True) -> Select[Any]:
-    """Those of these entries that are within reach.
+async def entries_around(
+    connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]
+) -> AsyncIterator[Row[Any]]:
+    """The same entries and those beside them, which are of their scopes: also with token vectors.
 
-    Args:
-        reach: what may be read.
-        source: their kind.
-        entry_ids: which.
-        tokens: with the token vectors, which are long.
+    ``before`` and ``after`` are the ids of what stands beside one that was asked for. An entry that is beside
+    several may come more than once.
     """
-    entry = entries_of_ids(entry_ids)
-    columns = [entry.c.id, entry.c.person, entry.c.audience, entry.c.record_id, entry.c.embedder, entry.c.vector]
-    if tokens:
-        columns.append(entry.c.tokens)
-    return select(*columns).where(in_reach(entry, reach), entry.c.source == source.value)
+    async for row in _run(connection, _AROUND, reach, source, entry_ids):
+        yield row
+
+
+async def _run(
+    connection: AsyncConnection,
+    statements: tuple[Select[Any], Select[Any]],
+    reach: Reach,
+    source: Source,
+    entry_ids: Collection[int],
+) -> AsyncIterator[Row[Any]]:
+    anywhere, in_audiences = statements
+    values: dict[str, object] = {"person": reach.person, "source": source.value}
+    if reach.audiences is not None:
+        values["audiences"] = sorted(reach.audiences)
+    statement = anywhere if reach.audiences is None else in_audiences
+    for some_ids in id_batches(entry_ids):
+        for row in await connection.execute(statement, {**values, "ids": some_ids, "most": len(some_ids)}):
+            yield row
+
+
+def _asked_for(*, in_audiences: bool) -> Select[Any]:
+    """The entries of ``ids`` within reach."""
+    # The limit keeps the planner from merging the inner statement into the outer one.
+    entry = (
+        select(search_entries)
+        .where(search_entries.c.id.in_(bindparam("ids", expanding=True)))
+        .limit(bindparam("most"))
+        .subquery("entry")
+    )
+    within = select(entry).where(entry.c.person == bindparam("person"), entry.c.source == bindparam("source"))
+    return within.where(entry.c.audience.in_(bindparam("audiences", expanding=True))) if in_audiences else within
+
+
+def _entries(*, in_audiences: bool) -> Select[Any]:
+    entry = _asked_for(in_audiences=in_audiences).subquery()
+    return select(*(entry.c[name] for name in ("id", "person", "audience", "record_id", "embedder", "vector")))
+
+
+def _around(*, in_audiences: bool) -> Select[Any]:
+    asked = _asked_for(in_audiences=in_audiences).subquery()
+    place = select(
+        asked.c.id,
+        _next_to(asked, earlier=True).label("before"),
+        _next_to(asked, earlier=False).label("after"),
+    ).cte("place")
+    near = select(place.c.id).union(select(place.c.before), select(place.c.after)).subquery()
+    entry = search_entries
+    return (
+        select(entry.c.id, entry.c.person, entry.c.audience, entry.c.record_id, entry.c.embedder, entry.c.vector)
+        .add_columns(entry.c.tokens, place.c.before, place.c.after)
+        .select_from(entry.outerjoin(place, place.c.id == entry.c.id))
+        .where(entry.c.id.in_(select(near.c.id)))
+    )
+
+
+def _next_to(entry: FromClause, *, earlier: bool) -> ScalarSelect[int]:
+    """The id of the entry before or after each one, in the order of its scope's records and their pieces."""
+    other = search_entries.alias()
+    own, place = tuple_(entry.c.record_id, entry.c.chunk), tuple_(other.c.record_id, other.c.chunk)
+    order = [other.c.record_id, other.c.chunk]
+    return (
+        select(other.c.id)
+        .where(
+            other.c.person == entry.c.person,
+            other.c.audience == entry.c.audience,
+            other.c.source == entry.c.source,
+            place < own if earlier else place > own,
+        )
+        .order_by(*([column.desc() for column in order] if earlier else order))
+        .limit(1)
+        .scalar_subquery()
+    )
+
+
+_ENTRIES = _entries(in_audiences=False), _entries(in_audiences=True)
+_AROUND = _around(in_audiences=False), _around(in_audiences=True)

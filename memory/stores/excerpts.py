@@ -10,20 +10,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import ScalarSelect, Subquery, select, tuple_
+from sqlalchemy import Row
 
 from memory.database import Database
 from memory.policy.late_interaction import best_matches
 from memory.policy.ranking import Excerpt, RankedEntry
 from memory.ports import EmbeddedQuery, Embedder, TokenEmbedder, Vectors
 from memory.records import EntryScore, Reach, Source
-from memory.schema import search_entries
-from memory.stores.entry_rows import entries_of_ids, entries_within
-from memory.stores.scoped import id_batches, in_reach, scope_of_row
+from memory.stores.entry_rows import entries_around
+from memory.stores.scoped import scope_of_row
 from memory.stores.vectors import vectors_from_bytes
 
 
@@ -51,9 +50,16 @@ class ExcerptReader:
             query: the query; None where the embedder failed.
         """
         known = {ranked.entry.entry_id: ranked for ranked in candidates}
-        beside = await self._beside(reach, source, known)
-        rows = await self._rows(reach, source, beside)
-        scores, matches = await asyncio.to_thread(self._compared, rows, query)
+        rows: dict[int, Row[Any]] = {}
+        beside: defaultdict[int, set[int]] = defaultdict(set)
+        async with self._database.read() as connection:
+            async for row in entries_around(connection, reach, source, known):
+                rows[row.id] = row
+                for neighbour in (row.before, row.after):
+                    if neighbour is not None:
+                        beside[row.id].add(neighbour)
+                        beside[neighbour].add(row.id)
+        similarity, matches = await asyncio.to_thread(self._compared, list(rows.values()), query)
         return [
             Excerpt(
                 entry=EntryScore(
@@ -62,38 +68,14 @@ class ExcerptReader:
                     source=source,
                     record_id=row.record_id,
                     text_score=known[row.id].entry.text_score if row.id in known else 0.0,
-                    similarity=scores.get(row.id),
+                    similarity=similarity.get(row.id),
                 ),
                 text_share=known[row.id].text_share if row.id in known else 0.0,
                 matches=matches.get(row.id),
                 beside=frozenset(beside[row.id]),
             )
-            for row in rows
+            for row in rows.values()
         ]
-
-    async def _beside(self, reach: Reach, source: Source, entry_ids: Collection[int]) -> dict[int, set[int]]:
-        """For each of the entries, and for those beside them, which of all these stand beside it."""
-        beside: defaultdict[int, set[int]] = defaultdict(set)
-        async with self._database.read() as connection:
-            for some_ids in id_batches(entry_ids):
-                entry = entries_of_ids(some_ids)
-                query = select(entry.c.id, _next_to(entry, earlier=True), _next_to(entry, earlier=False)).where(
-                    in_reach(entry, reach), entry.c.source == source.value
-                )
-                for entry_id, *neighbours in await connection.execute(query):
-                    beside[entry_id].update(neighbour for neighbour in neighbours if neighbour is not None)
-        pairs = [(entry_id, neighbour) for entry_id, around in beside.items() for neighbour in around]
-        for entry_id, neighbour in pairs:
-            beside[neighbour].add(entry_id)
-        return beside
-
-    async def _rows(self, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Any]:
-        async with self._database.read() as connection:
-            return [
-                row
-                for some_ids in id_batches(entry_ids)
-                for row in await connection.execute(entries_within(reach, source, some_ids))
-            ]
 
     def _compared(
         self, rows: Sequence[Any], query: EmbeddedQuery | None
@@ -115,22 +97,3 @@ class ExcerptReader:
         tokens = [np.frombuffer(row.tokens, dtype=np.int8).reshape(-1, width) for row in worded]
         matches = best_matches(query.tokens, tokens)
         return similarity, {row.id: match for row, match in zip(worded, matches, strict=True)}
-
-
-def _next_to(entry: Subquery, *, earlier: bool) -> ScalarSelect[int]:
-    """The id of the entry before or after each one, in the order of its scope's records and their pieces."""
-    other = search_entries.alias()
-    own, place = tuple_(entry.c.record_id, entry.c.chunk), tuple_(other.c.record_id, other.c.chunk)
-    order = [other.c.record_id, other.c.chunk]
-    return (
-        select(other.c.id)
-        .where(
-            other.c.person == entry.c.person,
-            other.c.audience == entry.c.audience,
-            other.c.source == entry.c.source,
-            place < own if earlier else place > own,
-        )
-        .order_by(*(column.desc() for column in order) if earlier else order)
-        .limit(1)
-        .scalar_subquery()
-    )

@@ -35,7 +35,7 @@ from memory.stores.vectors import VectorCache, vectors_from_bytes
 _log = structlog.get_logger(__name__)
 
 _OVERFETCH = 4  # what one index ranks low the other may rank high, and a long record has several entries
-_LEAST_CANDIDATES = 60  # of either index, to be looked at more closely; 100 find as much
+_LEAST_CANDIDATES = 40  # of either index, to be looked at more closely; 100 find as much
 _MOST_CANDIDATES = 5_000
 
 
@@ -156,10 +156,9 @@ class SearchStore:
         near, text_scores = await asyncio.gather(
             self._nearest(reach, source, vector, wide), self._text_scores(reach, source, query, wide)
         )
-        rows: list[Any] = []
         async with self._database.read() as connection:
-            for some_ids in id_batches(text_scores.keys() | set(near)):
-                rows += (await connection.execute(entries_within(reach, source, some_ids, tokens=False))).all()
+            found = text_scores.keys() | set(near)
+            rows = [row async for row in entries_within(connection, reach, source, found)]
         return self._scored(rows, source, text_scores, vector)
 
     async def excerpts(
