@@ -134,7 +134,7 @@ async def test_on_discord_nobody_hears_what_was_told_in_a_smaller_circle(running
         (general, ann, "What is my birthday surprise trip?", {}),
         (general, ann, "How high is my salary in crowns?", {}),
         (general, bob, "What is my cat called, if anything?", {}),
-        (staff, ann, "Where does my birthday surprise trip go?", {"Biscuit": False, "Lisbon": False}),
+        (staff, ann, "Where does my birthday surprise trip go?", {"Lisbon": False}),
         (staff, ann, "What was my cat called?", {"Biscuit": True}),
         (chat, ann, "What is my cat called again?", {"Biscuit": True}),
         (chat, ann, "How high was my salary in crowns?", {"5100": True}),
