@@ -70,6 +70,7 @@ class Tool:
         arguments: the model its arguments must fit.
         run: does the work; gets the conversation's memory, the exchange and the arguments.
         may_end_turn: a reply of text followed only by successful calls of such tools ends the turn.
+        is_memory: what it says is kept elsewhere in memory already, so no journal needs to keep its results.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Tool:
     arguments: type[Arguments]
     run: Callable[[PersonMemory, Exchange, Any], Awaitable[str]]
     may_end_turn: bool = False
+    is_memory: bool = False
 
     @property
     def spec(self) -> ToolSpec:
@@ -128,6 +130,7 @@ MEMORY_TOOLS: tuple[Tool, ...] = (
         arguments=AppendArguments,
         run=_core_append,
         may_end_turn=True,
+        is_memory=True,
     ),
     Tool(
         name="core_memory_replace",
@@ -135,12 +138,14 @@ MEMORY_TOOLS: tuple[Tool, ...] = (
         arguments=ReplaceArguments,
         run=_core_replace,
         may_end_turn=True,
+        is_memory=True,
     ),
     Tool(
         name="recall_search",
         description="Find exact past messages that have left your context.",
         arguments=QueryArguments,
         run=_recall_search,
+        is_memory=True,
     ),
     Tool(
         name="archival_insert",
@@ -148,24 +153,28 @@ MEMORY_TOOLS: tuple[Tool, ...] = (
         arguments=InsertArguments,
         run=_archival_insert,
         may_end_turn=True,
+        is_memory=True,
     ),
     Tool(
         name="archival_search",
         description="Look up facts and documents in the long-term archive.",
         arguments=ArchivalQueryArguments,
         run=_archival_search,
+        is_memory=True,
     ),
     Tool(
         name="conversation_search",
         description="Search everything said in past conversations with this person.",
         arguments=QueryArguments,
         run=_conversation_search,
+        is_memory=True,
     ),
     Tool(
         name="conversation_search_date",
         description="Read what was said between two days.",
         arguments=DateArguments,
         run=_conversation_search_date,
+        is_memory=True,
     ),
 )
 
@@ -185,6 +194,11 @@ class Toolbox:
         """Whether a successful call of this kind needs no further word of the model."""
         tool = self._tools.get(call.name)
         return tool is not None and tool.may_end_turn
+
+    def is_memory(self, name: str) -> bool:
+        """Whether results of the tool of this name are kept elsewhere in memory already."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.is_memory
 
     async def run(self, memory: PersonMemory, exchange: Exchange, call: ToolCall) -> ToolResult:
         """Run one call. Errors that the model can act on become the result's text."""
