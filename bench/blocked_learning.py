@@ -26,7 +26,7 @@ from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
 from bot.logs import configure_logs
-from bot.tools import toolbox_for
+from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder
 from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart
 from memory.parameters import MemoryParameters

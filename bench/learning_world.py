@@ -18,7 +18,7 @@ from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
 from bot.offline import OfflineModel
-from bot.tools import toolbox_for
+from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder
 from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, Usage
 from memory.parameters import MemoryParameters

@@ -37,7 +37,7 @@ from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage, incoming_to_json
 from bot.handler import ChatHandler
 from bot.logs import configure_logs
-from bot.tools import toolbox_for
+from bot.tool_table import toolbox_for
 from memory.database import open_database
 from memory.embedding import MiniLmTokenEmbedder
 from memory.indexes.sqlite_text import SqliteTextIndex

@@ -25,7 +25,7 @@ from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
 from bot.logs import configure_logs
 from bot.offline import OFFLINE_NOTICE, OfflineModel
-from bot.tools import toolbox_for
+from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
 from memory.system import open_memory

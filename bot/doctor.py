@@ -18,7 +18,7 @@ import numpy as np
 from bot.bootstrap import open_application
 from bot.config import Settings
 from bot.disk import existing, file_system, wiped_disk
-from bot.tools import toolbox_for
+from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder
 from memory.errors import EmbedderError, MemorySystemError, StorageError
 from memory.indexes.faiss_index import FaissIndex

@@ -8,7 +8,7 @@ import typer
 from bot.cli import app
 from bot.command_table import COMMAND_TABLE
 from bot.config import Settings
-from bot.tools import MEMORY_TOOLS
+from bot.tool_table import TOOL_TABLE
 
 ROOT = Path(__file__).parent.parent
 SETTINGS = (ROOT / "docs/settings.md").read_text(encoding="utf-8")
@@ -57,6 +57,6 @@ def test_every_command_of_the_table_is_documented_with_its_arguments(command: st
     assert f"| `/{command}` |" in COMMANDS
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in MEMORY_TOOLS])
+@pytest.mark.parametrize("tool", [tool.name for tool in TOOL_TABLE])
 def test_every_tool_is_documented(tool: str) -> None:
     assert f"| `{tool}` |" in MEMORY

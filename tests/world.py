@@ -10,7 +10,7 @@ from pathlib import Path
 from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
-from bot.tools import toolbox_for
+from bot.tool_table import toolbox_for
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import ChatModel, TokenCounter

@@ -10,7 +10,8 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bot.tools import MEMORY_TOOLS, Toolbox
+from bot.tools import Toolbox
+from bot.tools_memory import MEMORY_TOOLS
 from memory.messages import ToolCall, user_message
 from memory.policy.text import DATA_TAGS
 from memory.records import NewMessage

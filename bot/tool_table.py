@@ -1,0 +1,19 @@
+"""Which tools are offered, in their fixed order.
+
+Invariant: a tool is offered because it stands in a table here, and for no other reason.
+"""
+
+from __future__ import annotations
+
+from bot.tools import Tool, Toolbox
+from bot.tools_memory import MEMORY_TOOLS
+from memory.parameters import Preset
+from memory.policy.presets import parts_of
+
+TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS,)
+"""Every tool of the program's own."""
+
+
+def toolbox_for(preset: Preset) -> Toolbox:
+    """The tools that a preset offers."""
+    return Toolbox(TOOL_TABLE if parts_of(preset).tools else ())
