@@ -15,6 +15,7 @@ from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.learner import LEARN, Learner
+from memory.processes.reconciler import Reconciler
 from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.window import FOLD, Window
@@ -108,13 +109,13 @@ def open_services(
     }
     window = Window(**shared)
     summarizer = Summarizer(**shared, summaries=stores.summaries)
+    reconciler = Reconciler(facts=stores.facts, journal=stores.journal, model=memory_model, parameters=parameters)
     learner = Learner(
         database=database,
         jobs=stores.jobs,
         recall=stores.recall,
         summaries=stores.summaries,
-        facts=stores.facts,
-        journal=stores.journal,
+        reconciler=reconciler,
         model=memory_model,
         counter=counter,
         parameters=parameters,
