@@ -10,7 +10,7 @@ run: $(VENV)/.run
 	@$(BIN)/keepsake run
 
 test: $(VENV)/.test lint types contracts
-	@$(BIN)/python -m pytest --cov --cov-report=term
+	@$(BIN)/python -m pytest --numprocesses=logical --maxprocesses=8 --dist=worksteal --cov --cov-report=term
 
 check: $(VENV)/.test lint types contracts
 
