@@ -35,6 +35,7 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.working import WorkingStore
 
 
 def open_stores(
@@ -68,6 +69,7 @@ def open_stores(
         facts=FactStore(database, search, revisions, ids=ids, counter=counter, clock=clock),
         fact_revisions=revisions,
         journal=JournalStore(database, ids),
+        working=WorkingStore(database),
         reply_sources=ReplySourceStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
@@ -107,7 +109,7 @@ def open_services(
         "parameters": parameters,
         "clock": clock,
     }
-    window = Window(**shared)
+    window = Window(**shared, working=stores.working)
     summarizer = Summarizer(**shared, summaries=stores.summaries)
     reconciler = Reconciler(facts=stores.facts, journal=stores.journal, model=memory_model, parameters=parameters)
     learner = Learner(

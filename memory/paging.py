@@ -5,14 +5,11 @@ Invariant: nothing is saved where the person asked that nothing be remembered, n
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import date, datetime, time
 
-from memory.database import Transaction
-from memory.errors import NotKept
-from memory.exchange import Exchange, Place, present_session
+from memory.exchange import Exchange, Place
 from memory.records import Change, Passage, SearchHit, StoredMessage
+from memory.saving import saving
 from memory.services import Services
 
 
@@ -31,7 +28,7 @@ class Paging:
 
     async def core_append(self, exchange: Exchange, *, label: str, text: str) -> None:
         """Add a line to a core memory block. Raises CoreMemoryFull, UnknownBlock, NotKept or PersonErased."""
-        async with self._saving(exchange) as tx:
+        async with saving(self._services, exchange) as tx:
             await self._stores.blocks.append(
                 self._place.scope,
                 tx,
@@ -43,7 +40,7 @@ class Paging:
 
     async def core_replace(self, exchange: Exchange, *, old: str, new: str) -> None:
         """Rewrite a piece of core memory. Raises CoreMemoryFull, TextNotFound, NotKept or PersonErased."""
-        async with self._saving(exchange) as tx:
+        async with saving(self._services, exchange) as tx:
             await self._stores.blocks.replace(
                 self._place.scope,
                 tx,
@@ -56,7 +53,7 @@ class Paging:
 
     async def archival_insert(self, exchange: Exchange, content: str) -> Passage:
         """Keep a fact or document in archival memory. Raises NotKept or PersonErased."""
-        async with self._saving(exchange) as tx:
+        async with saving(self._services, exchange) as tx:
             passage = await self._stores.archival.insert(
                 self._place.scope, tx, content=content, source_message=exchange.user.id
             )
@@ -88,15 +85,6 @@ class Paging:
         start = datetime.combine(first, time.min, tzinfo=zone)
         end = datetime.combine(last, time.max, tzinfo=zone)
         return await self._stores.recall.between(self._place.reach, start, end, limit=limit)
-
-    @asynccontextmanager
-    async def _saving(self, exchange: Exchange) -> AsyncIterator[Transaction]:
-        """A transaction for what the agent saves of an exchange."""
-        if not exchange.session.kept:
-            raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
-        async with self._services.database.transaction() as tx:
-            await present_session(self._stores.sessions, exchange)
-            yield tx
 
     def _change(self, exchange: Exchange, reason: str) -> Change:
         return Change(actor="agent", reason=reason, source_message=exchange.user.id, session_id=exchange.session.id)

@@ -19,6 +19,7 @@ from memory.paging import Paging
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
 from memory.policy.relevance import has_content
+from memory.policy.working_memory import shown
 from memory.ports import EmbeddedQuery, TokenCounter
 from memory.processes.learner import LEARN
 from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
@@ -30,6 +31,7 @@ from memory.records import (
     Session,
 )
 from memory.services import Services
+from memory.working import Working
 
 # A new session may wait this long for the summary of the one before it.
 _CLOSING_SECONDS = 10.0
@@ -41,11 +43,13 @@ class PersonMemory:
     Attributes:
         place: the conversation.
         paging: what the agent's tools do.
+        working: what the agent is doing just now.
     """
 
     def __init__(self, place: Place, services: Services) -> None:
         self.place = place
         self.paging = Paging(place, services)
+        self.working = Working(place, services)
         self._services = services
         self._stores = services.stores
 
@@ -111,8 +115,9 @@ class PersonMemory:
         """Everything that the prompt of this exchange is made of."""
         window = await self._stores.recall.window(self.place.scope, self.place.conversation)
         limit, facts = self._retrieved()
-        standing, hits = await asyncio.gather(
+        standing, working, hits = await asyncio.gather(
             self._standing(exchange, tools=tools, now=now),
+            self.working.load(exchange),
             self._services.retriever.retrieve(
                 self.place.scope,
                 self.place.reach,
@@ -128,6 +133,7 @@ class PersonMemory:
             history=tuple(message for message in window if message.id < exchange.user.id),
             turn=(exchange.user.message,),
             hits=hits,
+            working_memory=shown(working),
         )
 
     def _retrieved(self) -> tuple[int, int]:

@@ -291,6 +291,14 @@ journal_entries = _personal(
 )
 Index("journal_by_date", journal_entries.c.person, journal_entries.c.audience, journal_entries.c.at)
 
+working_memory = _personal(
+    "working_memory",
+    Column("conversation", String(200), primary_key=True),
+    Column("session_id", BigInteger, nullable=False),
+    Column("state", JSON, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+)
+
 reply_sources = _personal(
     "reply_sources",
     Column("exchange_id", BigInteger, primary_key=True),

@@ -35,6 +35,7 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.working import WorkingStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +49,7 @@ class Stores:
     facts: FactStore
     fact_revisions: FactRevisionStore
     journal: JournalStore
+    working: WorkingStore
     reply_sources: ReplySourceStore
     inbox: InboxStore
     summaries: SummaryStore
@@ -68,6 +70,7 @@ class Stores:
             self.facts,
             self.fact_revisions,
             self.journal,
+            self.working,
             self.reply_sources,
             self.inbox,
             self.summaries,

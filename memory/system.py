@@ -194,6 +194,7 @@ async def open_memory(
             stores.facts,
             stores.fact_revisions,
             stores.journal,
+            stores.working,
             stores.summaries,
             stores.audit,
             stores.consent,

@@ -27,6 +27,7 @@ from memory.policy.export_rows import (
     SessionRow,
     Strict,
     SummaryVersionRow,
+    WorkingRow,
 )
 
 FORMAT = "keepsake/1"
@@ -87,6 +88,7 @@ class KeptInScope(Strict):
     facts: tuple[FactRow, ...] = ()
     fact_revisions: tuple[FactRevisionRow, ...] = ()
     journal: tuple[JournalRow, ...] = ()
+    working: tuple[WorkingRow, ...] = ()
     summaries: tuple[SummaryVersionRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     consent: Annotated[tuple[ConsentRow, ...], Field(max_length=1)] = ()

@@ -282,6 +282,43 @@ class JournalRow(Strict):
         return self
 
 
+class ObservationValue(Strict):
+    """An observation of working memory."""
+
+    source: Text
+    content: Text
+    at: Text
+
+
+class HypothesisValue(Strict):
+    """A hypothesis of working memory."""
+
+    text: Text
+    confidence: Share
+    evidence_for: tuple[Text, ...]
+    evidence_against: tuple[Text, ...]
+
+
+class WorkingState(Strict):
+    """The state of a working memory."""
+
+    goal: Text
+    sub_goals: tuple[Text, ...]
+    completed_steps: tuple[Text, ...]
+    observations: tuple[ObservationValue, ...]
+    notes: dict[Text, Text]
+    hypotheses: tuple[HypothesisValue, ...]
+
+
+class WorkingRow(Strict):
+    """A row of ``working``."""
+
+    conversation: Name
+    session_id: Id
+    state: WorkingState
+    updated_at: Moment
+
+
 class SummaryVersionRow(Strict):
     """A row of ``summaries``."""
 

@@ -16,6 +16,7 @@ DATA_TAGS = (
     "memory_data",
     "now",
     "channel",
+    "working_memory",
     "retrieved",
     "core_memory",
     "persona",

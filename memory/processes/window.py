@@ -25,6 +25,7 @@ from memory.records import EvictionReason, Job, Session, StoredMessage
 from memory.stores.jobs import JobStore
 from memory.stores.recall import RecallStore
 from memory.stores.sessions import SessionStore
+from memory.stores.working import WorkingStore
 
 _log = structlog.get_logger(__name__)
 
@@ -40,6 +41,7 @@ class Window:
         jobs: folding and closing are durable jobs.
         recall: holds the messages.
         sessions: hold the window summary.
+        working: what a session was about, let go of when it ends.
         model: the memory model, which writes the summary.
     """
 
@@ -50,6 +52,7 @@ class Window:
         jobs: JobStore,
         recall: RecallStore,
         sessions: SessionStore,
+        working: WorkingStore,
         model: ChatModel,
         counter: TokenCounter,
         parameters: MemoryParameters,
@@ -59,6 +62,7 @@ class Window:
         self._jobs = jobs
         self._recall = recall
         self._sessions = sessions
+        self._working = working
         self._model = model
         self._counter = counter
         self._parameters = parameters
@@ -107,6 +111,7 @@ class Window:
         if not await self._sessions.claim_end(session.scope, tx, session_id=session.id, at=at):
             return False
         left = await self._empty(session, tx)
+        await self._working.clear(session, tx)
         if session.kept:
             kind = CLOSE_SESSION if parts_of(self._parameters.preset).rolling_summary else FOLD
             await self._add_job(session, tx, kind, subject=session.id)

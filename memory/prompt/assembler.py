@@ -13,12 +13,12 @@ from datetime import datetime
 from memory.errors import InvalidInput
 from memory.messages import Message, ModelRequest, SystemBlock, TextPart, ToolSpec
 from memory.parameters import MemoryParameters
-from memory.policy.budget import cut_to_tokens, room_for_turn
+from memory.policy.budget import room_for_turn
 from memory.policy.presets import parts_of
-from memory.policy.text import escape_data
 from memory.ports import TokenCounter
 from memory.prompt import sections
-from memory.prompt.fitting import as_json, fit_data, fit_history, fit_turn, message_tokens
+from memory.prompt.fitting import as_json, fit_data, fit_history, fit_surroundings, fit_turn, message_tokens
+from memory.prompt.sections import Surroundings
 from memory.records import MemoryBlock, SearchHit, StoredMessage
 
 __all__ = ["Gathered", "Prompt", "assemble", "fixed_tokens", "message_tokens"]
@@ -39,6 +39,7 @@ class Gathered:
         hits: what was found for the newest message: facts, best first, then the rest, best first.
         now: the present moment, in the zone it is to be told in.
         channel_context: the latest messages of others in a shared channel; may be empty.
+        working_memory: what the agent is doing just now; may be empty.
         tools: the tools offered, in their fixed order.
     """
 
@@ -52,6 +53,7 @@ class Gathered:
     hits: tuple[SearchHit, ...]
     now: datetime
     channel_context: str = ""
+    working_memory: str = ""
     tools: tuple[ToolSpec, ...] = ()
 
 
@@ -165,16 +167,19 @@ class _Fitted:
 
 def _fitted(gathered: Gathered, room: int, parameters: MemoryParameters, counter: TokenCounter) -> _Fitted:
     """The messages and the retrieved text for which there is room, in estimated tokens."""
-    channel_room = min(int(room * parameters.retrieved_share), room // 2)
-    channel = cut_to_tokens(escape_data(gathered.channel_context), channel_room, counter.count)
-    room -= (frame := counter.count(sections.memory_data(gathered.now, channel, ())))
+    around = fit_surroundings(
+        Surroundings(now=gathered.now, channel=gathered.channel_context, working=gathered.working_memory),
+        min(int(room * parameters.retrieved_share), room // 2),
+        counter.count,
+    )
+    room -= (frame := counter.count(sections.memory_data(around, ())))
     result_cap = parameters.tool_result_max_tokens
     turn, cut = fit_turn(gathered.turn, room, result_cap=result_cap, counter=counter)
     room -= (turn_tokens := sum(message_tokens(message, counter) for message in turn))
     history = fit_history(gathered.history, room, result_cap=result_cap, counter=counter)
     room -= (history_tokens := sum(stored.tokens for stored in history))
     allowed = frame + int(room * parameters.retrieved_share)
-    data, shown = fit_data(gathered.now, channel, gathered.hits, allowed, counter.count)
+    data, shown = fit_data(around, gathered.hits, allowed, counter.count)
     report = {"turn": turn_tokens, "history": history_tokens, "memory_data": counter.count(data)}
     return _Fitted(history=history, turn=turn, data=data, shown=shown, cut=cut, report=report)
 

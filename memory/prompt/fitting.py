@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
 from memory.policy.budget import SHORTEST_CUT, cut_to_tokens, fair_cap, newest_that_fit
 from memory.policy.text import escape_data
 from memory.policy.trimming import exchanges, sound_parts
 from memory.ports import TokenCounter
-from memory.prompt.sections import memory_data
+from memory.prompt.sections import Surroundings, memory_data
 from memory.records import SearchHit, StoredMessage
 
 Count = Callable[[str], int]
@@ -104,26 +103,38 @@ def _without_oldest_round(messages: Sequence[Message]) -> Sequence[Message]:
     return messages[next(starts, len(messages)) :]
 
 
+def fit_surroundings(around: Surroundings, room: int, count: Count) -> Surroundings:
+    """What stands beside the retrieved text, cut so that all of it fits; the agent's own work is cut last.
+
+    Args:
+        around: may be of any length.
+        room: for the texts together.
+        count: estimates a text.
+    """
+    working = cut_to_tokens(escape_data(around.working), room // 2, count)
+    channel = cut_to_tokens(escape_data(around.channel), room - count(working), count)
+    return replace(around, channel=channel, working=working)
+
+
 def fit_data(
-    now: datetime, channel: str, hits: Sequence[SearchHit], room: int, count: Count
+    around: Surroundings, hits: Sequence[SearchHit], room: int, count: Count
 ) -> tuple[str, tuple[SearchHit, ...]]:
     """The data block with as many of the best hits as may be shown, the longest of them cut, and these hits.
 
     Args:
-        now: the present moment.
-        channel: what others said; stays whole.
+        around: stays whole.
         hits: best first.
         room: for the whole block.
         count: estimates a text.
     """
     for shown in range(len(hits), 0, -1):
         best = hits[:shown]
-        labels = count(memory_data(now, channel, [replace(hit, text="") for hit in best]))
+        labels = count(memory_data(around, [replace(hit, text="") for hit in best]))
         cap = max(SHORTEST_CUT, fair_cap([count(hit.text) for hit in best], room - labels))
-        data = memory_data(now, channel, [replace(hit, text=cut_to_tokens(hit.text, cap, count)) for hit in best])
+        data = memory_data(around, [replace(hit, text=cut_to_tokens(hit.text, cap, count)) for hit in best])
         if count(data) <= room:
             return data, tuple(best)
-    return memory_data(now, channel, ()), ()
+    return memory_data(around, ()), ()
 
 
 def _escaped(message: Message) -> Message:

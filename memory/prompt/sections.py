@@ -7,6 +7,7 @@ section with nothing to say is an empty string.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib import resources
@@ -153,19 +154,35 @@ def indented(text: str) -> str:
     return escape_data(text.strip()).replace("\n", "\n  ")
 
 
-def memory_data(now: datetime, channel: str, hits: Sequence[SearchHit]) -> str:
-    """The data block of the newest turn: the time, what others said in the channel, what was retrieved.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What stands in the data block besides what was retrieved.
 
-    Args:
+    Attributes:
         now: the present moment, in the zone it is to be told in.
         channel: the latest messages of others, one a line; empty where there are none.
+        working: what the agent is doing just now, as ``working_memory.shown`` gives it; may be empty.
+    """
+
+    now: datetime
+    channel: str = ""
+    working: str = ""
+
+
+def memory_data(around: Surroundings, hits: Sequence[SearchHit]) -> str:
+    """The data block of the newest turn.
+
+    Args:
+        around: the time, what others said in the channel, what the agent is doing.
         hits: what was found for the newest message, best first; facts stand in a block of their own.
     """
     facts = [hit for hit in hits if hit.source is Source.FACT]
     others = [hit for hit in hits if hit.source is not Source.FACT]
+    now = around.now
     lines = [f"<now>{now:%Y-%m-%d %H:%M} {now.tzname()} ({now:%A})</now>"]
-    if channel.strip():
-        lines.append(block("channel", channel.strip()))
+    for tag, text in (("channel", around.channel), ("working_memory", around.working)):
+        if text.strip():
+            lines.append(block(tag, text.strip()))
     if facts:
         lines.append(block("facts", format_hits(facts)))
     if others:

@@ -21,6 +21,7 @@ from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult,
 from memory.parameters import MemoryParameters
 from memory.policy import export_format, export_rows
 from memory.policy.audience import reach_of_person
+from memory.policy.working_memory import WorkingMemory
 from memory.processes.importer import ImportReceipt
 from memory.records import (
     BLOCK_LABELS,
@@ -47,6 +48,7 @@ from memory.schema import (
     passages,
     sessions,
     summary_versions,
+    working_memory,
 )
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
@@ -61,10 +63,12 @@ TABLES = {
     "facts": facts,
     "fact_revisions": fact_revisions,
     "journal": journal_entries,
+    "working": working_memory,
     "summaries": summary_versions,
     "audit": audit_log,
     "consent": consent,
 }
+TASK = WorkingMemory(goal="Grow kumquats").observe("garden", "frost", at=START).add_hypothesis("It is cold", 0.5)
 CALL = ToolCall(id="t1", name="archival_search", arguments={"query": "kumquats", "n": 2**70, "x": 0.1})
 RESULT = ToolResult(call_id="t1", name="archival_search", content="Nothing found.")
 
@@ -175,7 +179,8 @@ async def live_in(house: House, scope: Scope = ANN) -> None:
         await stores.recall.evict(scope, tx, message_ids=ids, reason=EvictionReason.THRESHOLD, at=START)
         await stores.recall.mark_folded(scope, tx, message_ids=ids[:1])
         await stores.sessions.claim_end(scope, tx, session_id=past.id, at=START)
-        await stores.sessions.start(scope, tx, conversation="here", community=None, at=START)
+        here = await stores.sessions.start(scope, tx, conversation="here", community=None, at=START)
+        await stores.working.save(scope, tx, session=here, memory=TASK, at=START)
         secret = await stores.sessions.start(scope, tx, conversation="there", community=None, at=START, kept=False)
         hush = NewMessage(message=user_message("A whisper about quinces."), author="Ann", sent_at=START)
         await stores.recall.append(scope, tx, session=secret, messages=[hush], at=START)
@@ -230,7 +235,7 @@ async def test_what_was_exported_erased_and_imported_is_there_as_before(house: H
     assert await house.answers() == answers
     assert {hit.source for hit in answers} == set(Source)
     everything = {"sessions": 3, "recall": 4, "blocks": 3, "archival": 2, "summaries": 2, "audit": 1}
-    everything |= {"facts": 2, "fact_revisions": 3, "journal": 1}
+    everything |= {"facts": 2, "fact_revisions": 3, "journal": 1, "working": 1}
     assert receipt.added == {"dm": everything, "guild:1": everything, "person": {"consent": 1}}
     assert (receipt.person, receipt.already_here, receipt.left_out) == (ANN.person, 0, 0)
 
@@ -270,7 +275,7 @@ async def test_importing_again_adds_nothing(house: House) -> None:
     receipt = await house.import_(await house.export())
     assert await house.every_row() == before
     assert receipt.added == {"dm": {}, "person": {}}
-    assert receipt.already_here == 22
+    assert receipt.already_here == 23
 
 
 async def test_an_old_export_leaves_alone_what_went_on_since(house: House) -> None:
@@ -353,7 +358,7 @@ async def test_progress_is_told_up_to_the_end(house: House, other_house: House) 
     heard: list[tuple[int, int]] = []
     await other_house.import_(await house.export(), on_progress=lambda done, total: heard.append((done, total)))
     assert heard == sorted(heard)
-    assert heard[-1] == (22, 22)
+    assert heard[-1] == (23, 23)
 
 
 def at(*path: str | int) -> Callable[[dict[str, Any], Any], None]:
@@ -552,6 +557,7 @@ MODELS = {
     "facts": export_rows.FactRow,
     "fact_revisions": export_rows.FactRevisionRow,
     "journal": export_rows.JournalRow,
+    "working": export_rows.WorkingRow,
     "summaries": export_rows.SummaryVersionRow,
     "audit": export_rows.AuditRow,
     "consent": export_rows.ConsentRow,

@@ -73,6 +73,7 @@ def gatherings(draw: st.DrawFn) -> Gathered:
         turn=(user_message(draw(spoken)), *draw(tool_rounds("t", 3))),
         hits=tuple(map(hit, draw(st.lists(texts, max_size=6)))),
         channel_context=draw(st.one_of(st.just(""), texts)),
+        working_memory=draw(st.one_of(st.just(""), texts)),
     )
 
 

@@ -1,0 +1,29 @@
+"""The transaction in which the agent's tools save something of an exchange.
+
+Invariant: nothing is saved where the person asked that nothing be remembered, nor of a person erased meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from memory.database import Transaction
+from memory.errors import NotKept
+from memory.exchange import Exchange, present_session
+from memory.services import Services
+
+
+@asynccontextmanager
+async def saving(services: Services, exchange: Exchange) -> AsyncIterator[Transaction]:
+    """A transaction for what the agent saves of an exchange.
+
+    Raises:
+        NotKept: the conversation is off the record, or memory is paused.
+        PersonErased: the person was erased meanwhile.
+    """
+    if not exchange.session.kept:
+        raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
+    async with services.database.transaction() as tx:
+        await present_session(services.stores.sessions, exchange)
+        yield tx
