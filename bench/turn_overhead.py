@@ -24,6 +24,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -164,8 +165,9 @@ class Bench:
                 with self._timed("retrieve: embed the message"):
                     embedded = await stores.search.embed_query(query)
                 with self._timed("retrieve: full text"):
-                    async with database.read() as connection:
-                        await text_index.search(connection, reach, Source.RECALL, query, 100)
+                    await database.read_together(
+                        partial(text_index.search, reach=reach, source=Source.RECALL, query=query, limit=100)
+                    )
                 with self._timed("retrieve: recall (words, vectors, rank)"):
                     await stores.recall.search(reach, query, limit=5, evicted_only=False, embedded=embedded, floor=True)
                 with self._timed("retrieve: archival (words, vectors, rank)"):

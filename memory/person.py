@@ -257,6 +257,8 @@ class PersonMemory:
     async def keep_small(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...]) -> None:
         """After the reply: embed what was said, evict what is too much for the window, and begin the jobs.
 
+        What the turn looked up is noted as well.
+
         Args:
             exchange: from ``begin``.
             tools: those offered with every message.
@@ -269,6 +271,7 @@ class PersonMemory:
             fixed_tokens, standing, parameters=services.parameters, counter=services.counter
         )
         await services.window.keep_small(exchange.session, fixed_tokens=fixed)
+        await self._stores.archival.note_use(self.place.scope)
         services.jobs.kick()  # for what was evicted, and for what the exchange taught
 
     async def _counted(self, messages: Sequence[NewMessage]) -> list[NewMessage]:

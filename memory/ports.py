@@ -17,6 +17,7 @@ from memory.messages import ModelRequest, ModelResponse
 from memory.records import EntryScore, Reach, SearchEntry, Source
 
 if TYPE_CHECKING:
+    from sqlalchemy.engine import Connection
     from sqlalchemy.ext.asyncio import AsyncConnection
 
 Vectors = NDArray[np.float32]
@@ -181,7 +182,7 @@ class VectorIndex(Protocol):
 
 
 class TextIndex(Protocol):
-    """Full text over search entries, inside the database, in the caller's transaction."""
+    """Full text over search entries, inside the database: written in the caller's transaction, read in a thread."""
 
     async def add(self, connection: AsyncConnection, entries: Sequence[SearchEntry]) -> None:
         """Index entries."""
@@ -191,9 +192,9 @@ class TextIndex(Protocol):
         """Remove entries; unknown ones are ignored."""
         ...
 
-    async def search(
+    def search(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         reach: Reach,
         source: Source,
         query: str,

@@ -44,6 +44,10 @@ class Connector:
         await connection
         return connection
 
+    def open(self) -> sqlite3.Connection:
+        """An open connection that any thread may use, one at a time. Raises sqlite3.Error where it cannot be opened."""
+        return self._open(check_same_thread=False)
+
     async def settle(self) -> None:
         """Wait for the threads of connections that were given up: they speak to the event loop as they end."""
         for thread in tuple(self._stopping):

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from sqlalchemy import BigInteger, Float, select, text
+from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.indexes.stop_words import STOP_WORDS
@@ -67,9 +68,9 @@ class SqliteTextIndex:
                 text("DELETE FROM search_text WHERE rowid = :id"), [{"id": entry_id} for entry_id in entry_ids]
             )
 
-    async def search(
+    def search(
         self,
-        connection: AsyncConnection,
+        connection: Connection,
         reach: Reach,
         source: Source,
         query: str,
@@ -94,11 +95,9 @@ class SqliteTextIndex:
         )
         if reach.audiences is not None:
             statement = statement.where(entry.audience.in_(sorted(reach.audiences)))
-        counted = await connection.execute(
-            _COUNT, {"owners": owners, "terms": json.dumps(terms), "most": _MAX_SCORED + 1}
-        )
+        counted = connection.execute(_COUNT, {"owners": owners, "terms": json.dumps(terms), "most": _MAX_SCORED + 1})
         match = _match(owners, [(row.term, row.entries) for row in counted])
-        rows = await connection.execute(statement, {"match": match, "scored": _MAX_SCORED, "limit": limit})
+        rows = connection.execute(statement, {"match": match, "scored": _MAX_SCORED, "limit": limit})
         return [
             EntryScore(
                 entry_id=row.id,

@@ -18,7 +18,7 @@ from memory.policy.relevance import has_content
 from memory.policy.time_expressions import Period, periods_in
 from memory.ports import Clock, EmbeddedQuery
 from memory.records import Reach, Scope, SearchHit, Source
-from memory.stores.archival import ArchivalStore
+from memory.stores.archival import ArchivalStore, Trace
 from memory.stores.facts import FactStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
@@ -103,7 +103,15 @@ class Retriever:
                     periods=self.periods(query),
                     floor=floor,
                 ),
-                self._archival.search(scope, reach, query, limit=limit, embedded=embedded, floor=floor),
+                self._archival.search(
+                    scope,
+                    reach,
+                    query,
+                    limit=limit,
+                    embedded=embedded,
+                    trace=Trace.LATER if floor else Trace.NEVER,
+                    floor=floor,
+                ),
             ]
         found = [hit for hits in await asyncio.gather(*searches) for hit in hits]
         hits = _chosen(found, facts, limit)

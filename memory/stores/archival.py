@@ -7,13 +7,17 @@ that a search returned count as accessed.
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
+from functools import partial
 from typing import Any
 
 import structlog
 from sqlalchemy import ColumnElement, Row, and_, func, insert, select, update
+from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -68,6 +72,23 @@ class ArchivalStats:
     misses: int
 
 
+class Trace(Enum):
+    """When to note that passages were accessed, and that a search was a hit or a miss."""
+
+    NOW = "now"
+    LATER = "later"  # when ``note_use`` is called; a person waits for the search, and not for the note
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Use:
+    """What a search leaves behind. ``hit`` is None where it does not count."""
+
+    accessed: Sequence[SearchHit]
+    at: datetime
+    hit: bool | None
+
+
 class ArchivalStore:
     """The table of passages.
 
@@ -85,6 +106,7 @@ class ArchivalStore:
         self._search = search
         self._ids = ids
         self._clock = clock
+        self._unnoted: defaultdict[Scope, list[_Use]] = defaultdict(list)
 
     async def insert(
         self,
@@ -154,7 +176,7 @@ class ArchivalStore:
         min_importance: float = 0.0,
         recency_weight: float = 0.1,
         embedded: EmbeddedQuery | None = None,
-        touch: bool = True,
+        trace: Trace = Trace.NOW,
         floor: bool = False,
     ) -> list[SearchHit]:
         """The passages that answer a query best, best first.
@@ -168,26 +190,39 @@ class ArchivalStore:
             min_importance: leave out less important ones.
             recency_weight: how fast a passage fades, per day since it was last returned.
             embedded: the query's vectors, where the caller has them already.
-            touch: note that the returned passages were accessed, and count the search. False leaves no trace.
+            trace: when to note that the returned passages were accessed, and to count the search.
             floor: leave out what is not relevant enough to be shown unasked.
         """
         now = as_stored(self._clock.now())
         wanted = [passages.c.forgotten_at.is_(None), passages.c.importance >= min_importance]
         if memory_types is not None:
             wanted.append(passages.c.memory_type.in_(memory_types))
-        ranked, found = await self._candidates(reach, query, limit, embedded, and_(*wanted))
+        if embedded is None:
+            embedded = await self._search.embedded_or_none(query)
+        look = partial(self._candidates, reach=reach, query=query, limit=limit, embedded=embedded, wanted=and_(*wanted))
+        ranked, found = await self._database.read_together(look)
         relevant = above_floor(ranked, query)
         hits = sorted(
             (_hit(found[one.entry.record_id], one, now, recency_weight) for one in (relevant if floor else ranked)),
             key=lambda hit: -hit.score,
         )[:limit]
         countable = bool(ranked) and has_content(query)
-        if touch and (hits or countable):
-            async with self._database.transaction() as tx:
-                await self._touch(tx, hits, now)
-                if countable:
-                    await self._count(scope, tx, hit=bool(relevant))
+        if trace is not Trace.NEVER and (hits or countable):
+            self._unnoted[scope].append(_Use(accessed=hits, at=now, hit=bool(relevant) if countable else None))
+        if trace is Trace.NOW:
+            await self.note_use(scope)
         return hits
+
+    async def note_use(self, scope: Scope) -> None:
+        """Note what the searches of this scope's conversations left to be noted."""
+        uses = self._unnoted.pop(scope, [])
+        if not uses:
+            return
+        async with self._database.transaction() as tx:
+            for use in uses:
+                await self._touch(tx, use.accessed, use.at)
+                if use.hit is not None:
+                    await self._count(scope, tx, hit=use.hit)
 
     async def forget(
         self,
@@ -264,36 +299,37 @@ class ArchivalStore:
         """Delete every passage of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope) for table in (passages, archival_stats)}
 
-    async def _candidates(
-        self, reach: Reach, query: str, limit: int, embedded: EmbeddedQuery | None, wanted: ColumnElement[bool]
+    def _candidates(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        query: str,
+        limit: int,
+        embedded: EmbeddedQuery | None,
+        wanted: ColumnElement[bool],
     ) -> tuple[list[RankedEntry], dict[int, Passage]]:
         """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many."""
-        if embedded is None:
-            embedded = await self._search.embedded_or_none(query)
         ranked: list[RankedEntry] = []
         found: dict[int, Passage] = {}
         for results in (limit * _OVERFETCH, _MANY):
-            entries = await self._search.search(
-                reach, source=Source.ARCHIVAL, query=query, limit=results, embedded=embedded
+            entries = self._search.find(
+                connection, reach=reach, source=Source.ARCHIVAL, query=query, limit=results, embedded=embedded
             )
-            found = await self._load(entries, wanted)
+            found = _load(connection, entries, wanted)
             ranked = [entry for entry in rank(entries) if entry.entry.record_id in found]
             if len(ranked) >= limit or len(entries) < results:
                 break
-        excerpts = await self._search.excerpts(
-            reach, source=Source.ARCHIVAL, candidates=ranked[: candidates_of(limit)], embedded=embedded
+        excerpts = self._search.excerpts(
+            connection,
+            reach=reach,
+            source=Source.ARCHIVAL,
+            candidates=ranked[: candidates_of(limit)],
+            embedded=embedded,
         )
         settings = {passage.id: Setting(group=passage.id, at=passage.created_at) for passage in found.values()}
         late = embedded is not None and embedded.tokens is not None
         return rerank(excerpts, settings, query, late=late), found
-
-    async def _load(self, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> dict[int, Passage]:
-        if not entries:
-            return {}
-        keys = {(entry.scope, entry.record_id) for entry in entries}
-        query = select(passages).where(with_keys(passages, keys), wanted)
-        async with self._database.read() as connection:
-            return {row.id: _passage(row) for row in await connection.execute(query)}
 
     async def _touch(self, tx: Transaction, hits: Sequence[SearchHit], now: datetime) -> None:
         if hits:
@@ -313,6 +349,14 @@ class ArchivalStore:
         await tx.connection.execute(
             insert(archival_stats).values(person=scope.person, audience=scope.audience, **first)
         )
+
+
+def _load(connection: Connection, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> dict[int, Passage]:
+    if not entries:
+        return {}
+    keys = {(entry.scope, entry.record_id) for entry in entries}
+    rows = connection.execute(select(passages).where(with_keys(passages, keys), wanted))
+    return {row.id: _passage(row) for row in rows}
 
 
 def _searchable(content: str, created_at: datetime) -> list[str]:

@@ -6,52 +6,49 @@ planner would, each statement walks all of a scope's rows.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, select, tuple_
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
 from memory.schema import search_entries
 from memory.stores.scoped import id_batches
 
 
-async def entries_within(
-    connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]
-) -> AsyncIterator[Row[Any]]:
+def entries_within(
+    connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]
+) -> Iterator[Row[Any]]:
     """Those of these entries that are within reach: ids, embedder and vector."""
-    async for row in _run(connection, _ENTRIES, reach, source, entry_ids):
-        yield row
+    return _run(connection, _ENTRIES, reach, source, entry_ids)
 
 
-async def entries_around(
-    connection: AsyncConnection, reach: Reach, source: Source, entry_ids: Collection[int]
-) -> AsyncIterator[Row[Any]]:
+def entries_around(
+    connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]
+) -> Iterator[Row[Any]]:
     """The same entries and those beside them, which are of their scopes: also with token vectors.
 
     ``before`` and ``after`` are the ids of what stands beside one that was asked for. An entry that is beside
     several may come more than once.
     """
-    async for row in _run(connection, _AROUND, reach, source, entry_ids):
-        yield row
+    return _run(connection, _AROUND, reach, source, entry_ids)
 
 
-async def _run(
-    connection: AsyncConnection,
+def _run(
+    connection: Connection,
     statements: tuple[Select[Any], Select[Any]],
     reach: Reach,
     source: Source,
     entry_ids: Collection[int],
-) -> AsyncIterator[Row[Any]]:
+) -> Iterator[Row[Any]]:
     anywhere, in_audiences = statements
     values: dict[str, object] = {"person": reach.person, "source": source.value}
     if reach.audiences is not None:
         values["audiences"] = sorted(reach.audiences)
     statement = anywhere if reach.audiences is None else in_audiences
     for some_ids in id_batches(entry_ids):
-        for row in await connection.execute(statement, {**values, "ids": some_ids, "most": len(some_ids)}):
-            yield row
+        yield from connection.execute(statement, {**values, "ids": some_ids, "most": len(some_ids)})
 
 
 def _asked_for(*, in_audiences: bool) -> Select[Any]:

@@ -8,15 +8,14 @@ Invariant: an entry beside a candidate is of the candidate's own scope, and so a
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Row
+from sqlalchemy.engine import Connection
 
-from memory.database import Database
 from memory.policy.late_interaction import best_matches
 from memory.policy.ranking import Excerpt, RankedEntry
 from memory.ports import EmbeddedQuery, Embedder, TokenEmbedder, Vectors
@@ -30,20 +29,24 @@ class ExcerptReader:
     """Reads excerpts.
 
     Args:
-        database: where the rows are.
         embedder: the present embedder; what another one made is not compared.
     """
 
-    def __init__(self, database: Database, embedder: Embedder) -> None:
-        self._database = database
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
 
-    async def read(
-        self, reach: Reach, source: Source, candidates: Sequence[RankedEntry], query: EmbeddedQuery | None
+    def read(
+        self,
+        connection: Connection,
+        reach: Reach,
+        source: Source,
+        candidates: Sequence[RankedEntry],
+        query: EmbeddedQuery | None,
     ) -> list[Excerpt]:
         """The candidates and the entries beside them, with how well each answers the query.
 
         Args:
+            connection: where to read; comparing takes time as well, so it must not be the event loop that calls.
             reach: what may be read.
             source: the candidates' kind.
             candidates: what to look at more closely.
@@ -52,14 +55,13 @@ class ExcerptReader:
         known = {ranked.entry.entry_id: ranked for ranked in candidates}
         rows: dict[int, Row[Any]] = {}
         beside: defaultdict[int, set[int]] = defaultdict(set)
-        async with self._database.read() as connection:
-            async for row in entries_around(connection, reach, source, known):
-                rows[row.id] = row
-                for neighbour in (row.before, row.after):
-                    if neighbour is not None:
-                        beside[row.id].add(neighbour)
-                        beside[neighbour].add(row.id)
-        similarity, matches = await asyncio.to_thread(self._compared, list(rows.values()), query)
+        for row in entries_around(connection, reach, source, known):
+            rows[row.id] = row
+            for neighbour in (row.before, row.after):
+                if neighbour is not None:
+                    beside[row.id].add(neighbour)
+                    beside[neighbour].add(row.id)
+        similarity, matches = self._compared(list(rows.values()), query)
         return [
             Excerpt(
                 entry=EntryScore(

@@ -6,10 +6,12 @@ Invariant: only current facts that have not expired are returned, but for ``get`
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import partial
 from typing import Any
 
 import structlog
 from sqlalchemy import Select, func, select
+from sqlalchemy.engine import Connection
 
 from memory.database import Database
 from memory.errors import EmbedderError
@@ -118,10 +120,27 @@ class FactReader:
             floor: leave out what is not relevant enough to be shown unasked.
             embedded: the query's vectors, where the caller has them already.
         """
-        entries = await self._search.search(
-            reach, source=Source.FACT, query=query, limit=limit * _OVERFETCH, embedded=embedded
+        if embedded is None:
+            embedded = await self._search.embedded_or_none(query)
+        look = partial(self._look, reach=reach, query=query, limit=limit, floor=floor, embedded=embedded)
+        return await self._database.read_together(look)
+
+    def _look(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        query: str,
+        limit: int,
+        floor: bool,
+        embedded: EmbeddedQuery | None,
+    ) -> list[SearchHit]:
+        entries = self._search.find(
+            connection, reach=reach, source=Source.FACT, query=query, limit=limit * _OVERFETCH, embedded=embedded
         )
-        found = await self._load(entries)
+        if not entries:
+            return []
+        found = {fact.id: fact for fact in map(fact_of_row, connection.execute(self._these(entries)))}
         for fact_id in outdated(found.values()):
             del found[fact_id]
         ranked = rank([entry for entry in entries if entry.record_id in found])
@@ -157,9 +176,11 @@ class FactReader:
             _log.warning("embedder_failed", error=str(error))
 
     async def _load(self, entries: Sequence[EntryScore]) -> dict[int, Fact]:
+        return {fact.id: fact for fact in await self._found(self._these(entries))}
+
+    def _these(self, entries: Sequence[EntryScore]) -> Select[Any]:
         keys = {(entry.scope, entry.record_id) for entry in entries}
-        found = await self._found(select(facts).where(with_keys(facts, keys), self._true()))
-        return {fact.id: fact for fact in found}
+        return select(facts).where(with_keys(facts, keys), self._true())
 
     async def _found(self, query: Select[Any]) -> list[Fact]:
         async with self._database.read() as connection:

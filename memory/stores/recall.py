@@ -17,12 +17,9 @@ from sqlalchemy import Select, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.policy.ranking import Excerpt, RankedEntry, Setting, candidates_of, rank, rerank
-from memory.policy.relevance import above_floor
 from memory.policy.time_expressions import Period
 from memory.ports import EmbeddedQuery
 from memory.records import (
-    EntryScore,
     EvictionReason,
     NewMessage,
     Reach,
@@ -34,31 +31,19 @@ from memory.records import (
 )
 from memory.schema import messages as table
 from memory.stores.message_rows import (
-    hit_of_message,
     message_of_export,
     message_of_row,
     row_of_message,
     searchable_pieces,
 )
-from memory.stores.scoped import (
-    as_stored,
-    delete_scope,
-    in_reach,
-    in_scope,
-    restore_rows,
-    rows_of_scope,
-    with_keys,
-)
+from memory.stores.message_search import MessageSearch
+from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
 
 # The window summary covers what left the window by itself, not what was refused, unanswered or imported.
 _FOLDED_REASONS = (EvictionReason.THRESHOLD, EvictionReason.HISTORY_LIMIT, EvictionReason.SESSION_END)
-
-# Results asked for where the first candidates were nearly all left out, as with someone who talks in many channels
-# at once and whose messages still stand in their windows.
-_MANY = 500
 
 _CHANGING = ("tokens", "evicted_at", "eviction_reason", "folded")
 
@@ -220,24 +205,18 @@ class RecallStore:
         """
         if embedded is None:
             embedded = await self._search.embedded_or_none(query)
-        for wanted in (limit + len(exclude), _MANY):
-            entries = await self._search.search(
-                reach, source=Source.RECALL, query=query, limit=wanted, embedded=embedded
-            )
-            usable = [entry for entry in entries if entry.record_id not in exclude]
-            if evicted_only:
-                usable = await self._evicted(usable)
-            if len({entry.record_id for entry in usable}) >= limit or len(entries) < wanted:
-                break
-        excerpts = await self._search.excerpts(
-            reach, source=Source.RECALL, candidates=rank(usable)[: candidates_of(limit)], embedded=embedded
+        look = MessageSearch(
+            search=self._search,
+            reach=reach,
+            query=query,
+            embedded=embedded,
+            periods=periods,
+            limit=limit,
+            evicted_only=evicted_only,
+            exclude=exclude,
+            floor=floor,
         )
-        settings = await self._settings(excerpts, exclude=exclude, evicted_only=evicted_only)
-        late = embedded is not None and embedded.tokens is not None
-        ranked = rerank(excerpts, settings, query, late=late, periods=periods)
-        if floor:
-            ranked = above_floor(ranked, query)
-        return await self._hits(ranked[:limit])
+        return await self._database.read_together(look)
 
     async def between(self, reach: Reach, start: datetime, end: datetime, *, limit: int) -> list[StoredMessage]:
         """Messages by when they were sent, both ends included, oldest first."""
@@ -302,31 +281,6 @@ class RecallStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every message of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope)}
-
-    async def _evicted(self, entries: Sequence[EntryScore]) -> list[EntryScore]:
-        keys = {(entry.scope, entry.record_id) for entry in entries}
-        query = select(table.c.id).where(with_keys(table, keys), table.c.evicted_at.is_not(None))
-        async with self._database.read() as connection:
-            evicted = set((await connection.execute(query)).scalars())
-        return [entry for entry in entries if entry.record_id in evicted]
-
-    async def _settings(
-        self, excerpts: Sequence[Excerpt], *, exclude: frozenset[int], evicted_only: bool
-    ) -> dict[int, Setting]:
-        keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in exclude}
-        query = select(table.c.id, table.c.session_id, table.c.author, table.c.sent_at).where(with_keys(table, keys))
-        if evicted_only:
-            query = query.where(table.c.evicted_at.is_not(None))
-        async with self._database.read() as connection:
-            return {
-                row.id: Setting(group=row.session_id, author=row.author, at=row.sent_at)
-                for row in await connection.execute(query)
-            }
-
-    async def _hits(self, ranked: Sequence[RankedEntry]) -> list[SearchHit]:
-        keys = {(one.entry.scope, one.entry.record_id) for one in ranked}
-        found = {message.id: message for message in await self._found(select(table).where(with_keys(table, keys)))}
-        return [hit_of_message(found[one.entry.record_id], one) for one in ranked if one.entry.record_id in found]
 
     async def _found(self, query: Select[Any]) -> list[StoredMessage]:
         async with self._database.read() as connection:

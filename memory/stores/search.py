@@ -9,14 +9,15 @@ rows, and what they do not hold is left out.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import structlog
 from sqlalchemy import delete, insert, select
+from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
 from memory.errors import EmbedderError
@@ -67,9 +68,9 @@ class SearchStore:
         self._text_index = text_index
         self._embedder = embedder
         self._ids = ids
-        self._vectors = VectorCache(database, embedder, ids, new_index=new_index, capacity_bytes=cache_bytes)
+        self._vectors = VectorCache(embedder, ids, new_index=new_index, capacity_bytes=cache_bytes)
         self._queue = EmbeddingQueue(database, embedder, self._vectors)
-        self._excerpts = ExcerptReader(database, embedder)
+        self._excerpts = ExcerptReader(embedder)
 
     async def put(self, scope: Scope, tx: Transaction, *, source: Source, items: Sequence[tuple[int, str]]) -> None:
         """Make records searchable, in place of whatever was searchable of them.
@@ -149,28 +150,54 @@ class SearchStore:
             limit: how many results are wanted in the end.
             embedded: the query's vectors, where the caller has them already.
         """
-        wide = min(max(limit * _OVERFETCH, _LEAST_CANDIDATES), _MOST_CANDIDATES)
         if embedded is None:
             embedded = await self.embedded_or_none(query)
+        look = partial(self.find, reach=reach, source=source, query=query, limit=limit, embedded=embedded)
+        return await self._database.read_together(look)
+
+    def find(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        source: Source,
+        query: str,
+        limit: int,
+        embedded: EmbeddedQuery | None,
+    ) -> list[EntryScore]:
+        """The same with a query that is embedded, for a search that goes on to read on that connection.
+
+        Args:
+            connection: from ``Database.read_together``.
+            embedded: the query's vectors; None where the embedder failed.
+        """
+        wide = min(max(limit * _OVERFETCH, _LEAST_CANDIDATES), _MOST_CANDIDATES)
         vector = None if embedded is None else embedded.vector
-        near, text_scores = await asyncio.gather(
-            self._nearest(reach, source, vector, wide), self._text_scores(reach, source, query, wide)
-        )
-        async with self._database.read() as connection:
-            found = text_scores.keys() | set(near)
-            rows = [row async for row in entries_within(connection, reach, source, found)]
+        matches = self._text_index.search(connection, reach, source, query, wide)
+        text_scores = {match.entry_id: match.text_score for match in matches}
+        near: list[int] = []
+        if vector is not None:
+            near = self._vectors.nearest(connection, reach, source=source, vector=vector, limit=wide)
+        rows = list(entries_within(connection, reach, source, text_scores.keys() | set(near)))
         return self._scored(rows, source, text_scores, vector)
 
-    async def excerpts(
-        self, reach: Reach, *, source: Source, candidates: Sequence[RankedEntry], embedded: EmbeddedQuery | None
+    def excerpts(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        source: Source,
+        candidates: Sequence[RankedEntry],
+        embedded: EmbeddedQuery | None,
     ) -> list[Excerpt]:
         """The best candidates and what stands beside them, for ``policy.ranking.rerank``.
 
         Args:
-            candidates: what ``search`` found, ranked and cut.
+            connection: from ``Database.read_together``.
+            candidates: what ``find`` found, ranked and cut.
             embedded: the query's vectors; None where the embedder failed.
         """
-        return await self._excerpts.read(reach, source, candidates, embedded)
+        return self._excerpts.read(connection, reach, source, candidates, embedded)
 
     async def embedded_or_none(self, query: str) -> EmbeddedQuery | None:
         """A query's vectors, or None (with a log line) where the embedder fails: full text still answers."""
@@ -211,14 +238,6 @@ class SearchStore:
         await self._text_index.remove(tx.connection, entry_ids)
         tx.after_commit(lambda: self._vectors.forget(scope))
         return {table.name: await delete_scope(tx, table, scope) for table in (search_entries, index_generations)}
-
-    async def _nearest(self, reach: Reach, source: Source, vector: Vectors | None, limit: int) -> list[int]:
-        return [] if vector is None else await self._vectors.nearest(reach, source=source, vector=vector, limit=limit)
-
-    async def _text_scores(self, reach: Reach, source: Source, query: str, limit: int) -> dict[int, float]:
-        async with self._database.read() as connection:
-            matches = await self._text_index.search(connection, reach, source, query, limit)
-        return {match.entry_id: match.text_score for match in matches}
 
     def _scored(
         self, rows: Sequence[Any], source: Source, text_scores: Mapping[int, float], vector: Vectors | None

@@ -10,7 +10,6 @@ present embedder alone. All arithmetic on vectors runs in a thread.
 
 from __future__ import annotations
 
-import asyncio
 import heapq
 import threading
 from collections import OrderedDict, deque
@@ -21,8 +20,9 @@ from weakref import WeakValueDictionary
 import numpy as np
 import structlog
 from sqlalchemy import Select, insert, select, tuple_, update
+from sqlalchemy.engine import Connection
 
-from memory.database import Database, Transaction
+from memory.database import Transaction
 from memory.ids import IdSource
 from memory.ports import Embedder, VectorIndex, Vectors
 from memory.records import Reach, Scope, Source
@@ -99,7 +99,6 @@ class VectorCache:
     """The indexes of the scopes searched lately.
 
     Args:
-        database: where the vectors and generations are.
         embedder: whose vectors are searched.
         ids: gives generations, so that one is never used again after an erasure.
         new_index: makes an empty index for vectors of that many dimensions.
@@ -108,32 +107,33 @@ class VectorCache:
 
     def __init__(
         self,
-        database: Database,
         embedder: Embedder,
         ids: IdSource,
         *,
         new_index: Callable[[int], VectorIndex],
         capacity_bytes: int,
     ) -> None:
-        self._database = database
         self._embedder = embedder
         self._ids = ids
         self._new_index = new_index
         self._capacity_bytes = capacity_bytes
         self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
         self._held_bytes = 0
-        self._building: WeakValueDictionary[_Key, asyncio.Lock] = WeakValueDictionary()
+        self._lock = threading.Lock()  # over the three above and the next one; never held while anything is read
+        self._building: WeakValueDictionary[_Key, threading.Lock] = WeakValueDictionary()
 
-    async def nearest(self, reach: Reach, *, source: Source, vector: Vectors, limit: int) -> list[int]:
+    def nearest(
+        self, connection: Connection, reach: Reach, *, source: Source, vector: Vectors, limit: int
+    ) -> list[int]:
         """The ids of the ``limit`` nearest entries within reach, best first.
 
         Args:
+            connection: where to read what is not in memory; called in a thread.
             vector: of shape (dimensions,), of length 1.
         """
         found: list[tuple[int, float]] = []
-        for scope, generation in await self._generations(reach, source):
-            cached = await self._at_least(scope, source, generation)
-            found += await asyncio.to_thread(cached.search, vector, limit)
+        for scope, generation in self._generations(connection, reach, source):
+            found += self._at_least(connection, scope, source, generation).search(vector, limit)
         return [entry_id for entry_id, _ in heapq.nlargest(limit, found, key=lambda pair: pair[1])]
 
     async def record_change(
@@ -169,55 +169,64 @@ class VectorCache:
 
     def forget(self, scope: Scope) -> None:
         """Drop every index of a scope."""
-        for source in Source:
-            self._drop((scope, source))
+        with self._lock:
+            for source in Source:
+                self._drop((scope, source))
 
     def _follow(self, key: _Key, change: _Change, before: int | None, after: int) -> None:
-        cached = self._indexes.get(key)
-        if cached is None or cached.generation >= after:
-            return
-        if cached.generation == before:
-            cached.follow(change, after)
-            self._fit(cached)
-        else:
-            self._drop(key)
+        with self._lock:
+            cached = self._indexes.get(key)
+            if cached is None or cached.generation >= after:
+                return
+            if cached.generation == before:
+                cached.follow(change, after)
+                self._fit(cached)
+            else:
+                self._drop(key)
 
-    async def _generations(self, reach: Reach, source: Source) -> list[tuple[Scope, int]]:
+    def _generations(self, connection: Connection, reach: Reach, source: Source) -> list[tuple[Scope, int]]:
         query = select(index_generations).where(
             in_reach(index_generations, reach), index_generations.c.source == source.value
         )
-        async with self._database.read() as connection:
-            rows = (await connection.execute(query)).all()
-        return [(scope_of_row(row), row.generation) for row in rows]
+        return [(scope_of_row(row), row.generation) for row in connection.execute(query)]
 
-    async def _at_least(self, scope: Scope, source: Source, generation: int) -> _CachedIndex:
+    def _at_least(self, connection: Connection, scope: Scope, source: Source, generation: int) -> _CachedIndex:
         key = (scope, source)
-        lock = self._building.setdefault(key, asyncio.Lock())
-        async with lock:
-            cached = self._indexes.get(key)
+        with self._lock:
+            building = self._building.setdefault(key, threading.Lock())
+        with building:
+            cached = self._held(key)
             if cached is None or cached.generation < generation:
-                cached = await self._build(scope, source)
-                self._drop(key)
-                self._indexes[key] = cached
-            self._indexes.move_to_end(key)
-            self._fit(cached)
+                cached = self._build(connection, scope, source)
+                self._hold(key, cached)
         return cached
 
-    async def _build(self, scope: Scope, source: Source) -> _CachedIndex:
+    def _held(self, key: _Key) -> _CachedIndex | None:
+        with self._lock:
+            cached = self._indexes.get(key)
+            if cached is not None:
+                self._indexes.move_to_end(key)
+                self._fit(cached)
+            return cached
+
+    def _hold(self, key: _Key, built: _CachedIndex) -> None:
+        with self._lock:
+            self._drop(key)
+            self._indexes[key] = built
+            self._fit(built)
+
+    def _build(self, connection: Connection, scope: Scope, source: Source) -> _CachedIndex:
         dimensions = self._embedder.dimensions
         index = self._new_index(dimensions)
         generation = select(index_generations.c.generation).where(
             in_scope(index_generations, scope), index_generations.c.source == source.value
         )
         place = (-1, -1)
-        async with self._database.read() as connection:
-            # The generation first: an index may hold more than its generation says, but never less.
-            built_at = (await connection.execute(generation)).scalar_one_or_none() or 0
-            while rows := (await connection.execute(self._page(scope, source, place))).all():
-                place = (rows[-1].record_id, rows[-1].chunk)
-                await asyncio.to_thread(
-                    _load, index, [row.id for row in rows], [row.vector for row in rows], dimensions
-                )
+        # The generation first: an index may hold more than its generation says, but never less.
+        built_at = connection.execute(generation).scalar_one_or_none() or 0
+        while rows := connection.execute(self._page(scope, source, place)).all():
+            place = (rows[-1].record_id, rows[-1].chunk)
+            index.add([row.id for row in rows], vectors_from_bytes([row.vector for row in rows], dimensions))
         _log.info("vector_index_built", source=source.value, vectors=len(index))
         return _CachedIndex(index, built_at)
 
@@ -247,7 +256,3 @@ class VectorCache:
         dropped = self._indexes.pop(key, None)
         if dropped is not None:
             self._held_bytes -= dropped.counted_bytes
-
-
-def _load(index: VectorIndex, ids: Sequence[int], stored: Sequence[bytes], dimensions: int) -> None:
-    index.add(ids, vectors_from_bytes(stored, dimensions))

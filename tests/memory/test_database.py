@@ -6,13 +6,14 @@ import asyncio
 import os
 import sqlite3
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, insert, inspect, select
+from sqlalchemy import delete, func, insert, inspect, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.exc import DBAPIError
 
@@ -199,3 +200,38 @@ async def test_an_error_never_shows_what_was_said(database: Database) -> None:
     with pytest.raises(DBAPIError) as caught:
         await silence(2)
     assert "what was said" not in str(caught.value)
+
+
+async def test_reading_together_sees_what_is_committed_and_says_plainly_what_fails(tmp_path: Path) -> None:
+    database = await open_database(f"sqlite:///{tmp_path}/keepsake.db")
+    channel = {"conversation": "discord:1", "community": "guild:1", "silenced_at": START}
+
+    def channels(connection: Connection) -> list[str]:
+        return list(connection.execute(select(silenced_channels.c.conversation)).scalars())
+
+    async with database.transaction() as tx:
+        await tx.connection.execute(insert(silenced_channels).values(**channel))
+        assert await database.read_together(channels) == []
+    assert await database.read_together(channels) == ["discord:1"]
+    async with database.transaction() as tx:
+        await tx.connection.run_sync(silenced_channels.drop)
+    with pytest.raises(DatabaseUnavailable, match="cannot be used"):
+        await database.read_together(channels)
+    await database.close()
+
+
+async def test_closing_waits_for_what_is_being_read(tmp_path: Path) -> None:
+    database = await open_database(f"sqlite:///{tmp_path}/keepsake.db")
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: Connection) -> int:
+        begun.set()
+        go_on.wait()
+        return connection.execute(select(func.count()).select_from(sessions)).scalar_one()
+
+    reading = asyncio.create_task(database.read_together(slow))
+    await asyncio.to_thread(begun.wait)
+    closing_it = asyncio.create_task(database.close())
+    go_on.set()
+    assert await reading == 0
+    await closing_it

@@ -50,6 +50,7 @@ from memory.schema import (
     summary_versions,
     working_memory,
 )
+from memory.stores.archival import Trace
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
 
@@ -117,7 +118,7 @@ class House:
         found = []
         for words in ("kumquats in Zanzibar", "quinces", "when does the bus leave"):
             found += await self.stores.recall.search(everything, words, limit=9, evicted_only=False)
-            found += await self.stores.archival.search(ANN, everything, words, limit=9, touch=False)
+            found += await self.stores.archival.search(ANN, everything, words, limit=9, trace=Trace.NEVER)
             found += await self.stores.facts.search(everything, words, limit=9)
         return found
 

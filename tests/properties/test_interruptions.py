@@ -147,12 +147,15 @@ async def settled(world: World, number: int, act: Callable[[], Coroutine[Any, An
     Returns:
         Whether there were that many statements.
     """
-    numbers = count(1)
+    numbers, loop = count(1), asyncio.get_running_loop()
     acting: list[asyncio.Task[object]] = []
+
+    def begin() -> None:
+        acting.append(loop.create_task(act()))
 
     def watch(*_: object) -> None:
         if next(numbers) == number:
-            acting.append(asyncio.create_task(act()))
+            loop.call_soon_threadsafe(begin)  # a search executes its statements in a thread
 
     event.listen(Engine, "before_cursor_execute", watch)
     try:

@@ -62,8 +62,7 @@ async def search(
     source: Source = Source.RECALL,
     limit: int = 10,
 ) -> list[EntryScore]:
-    async with database.read() as connection:
-        return await INDEX.search(connection, reach, source, query, limit)
+    return await database.read_together(lambda connection: INDEX.search(connection, reach, source, query, limit))
 
 
 async def found(database: Database, query: str, **options: Reach | Source | int) -> list[int]:

@@ -13,7 +13,7 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.records import Passage, Reach, Scope, SearchHit, Source
-from memory.stores.archival import ArchivalStats, ArchivalStore
+from memory.stores.archival import ArchivalStats, ArchivalStore, Trace
 from memory.stores.search import SearchStore
 from tests.fakes import START, FakeClock, HashEmbedder
 
@@ -137,9 +137,25 @@ async def test_a_look_without_touching_leaves_no_trace(
 ) -> None:
     before = await keep(database, store, "The meeting is on Monday.")
     clock.advance(days=3)
-    assert len(await look_up(store, "meeting", touch=False)) == 1
+    assert len(await look_up(store, "meeting", trace=Trace.NEVER)) == 1
     assert await store.all(ANN) == [before]
     assert await store.stats(ANN) == ArchivalStats(total=1, hits=0, misses=0)
+
+
+async def test_what_nobody_should_wait_for_is_noted_when_that_is_asked_for(
+    database: Database, store: ArchivalStore, clock: FakeClock
+) -> None:
+    before = await keep(database, store, "The meeting is on Monday.")
+    found_at = clock.now()
+    await look_up(store, "meeting", trace=Trace.LATER)
+    await look_up(store, "meeting", trace=Trace.LATER)
+    clock.advance(hours=1)
+    assert await store.all(ANN) == [before]
+    await store.note_use(ANN)
+    await store.note_use(ANN)
+    [after] = await store.all(ANN)
+    assert (after.access_count, after.last_accessed_at) == (2, found_at)
+    assert await store.stats(ANN) == ArchivalStats(total=1, hits=2, misses=0)
 
 
 async def test_type_and_importance_are_asked_for_before_the_cut(database: Database, store: ArchivalStore) -> None:

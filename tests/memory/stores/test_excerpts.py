@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,8 +17,8 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.messages import user_message
-from memory.policy.ranking import Excerpt, rank
-from memory.ports import EmbeddedText, Embedder, TokenEmbedder
+from memory.policy.ranking import Excerpt, RankedEntry, rank
+from memory.ports import EmbeddedQuery, EmbeddedText, Embedder, TokenEmbedder
 from memory.records import EvictionReason, NewMessage, Reach, Scope, Source
 from memory.schema import search_entries
 from memory.stores.recall import RecallStore
@@ -61,10 +62,21 @@ async def put(database: Database, search: SearchStore, scope: Scope, *items: tup
     await search.embed_pending()
 
 
-async def looked_at(search: SearchStore, query: str, reach: Reach = ALL_OF_ANN, *, most: int = 1) -> list[Excerpt]:
+async def excerpts_of(
+    database: Database,
+    search: SearchStore,
+    candidates: Sequence[RankedEntry],
+    reach: Reach = ALL_OF_ANN,
+    embedded: EmbeddedQuery | None = None,
+) -> list[Excerpt]:
+    look = partial(search.excerpts, reach=reach, source=Source.RECALL, candidates=candidates, embedded=embedded)
+    return await database.read_together(look)
+
+
+async def looked_at(database: Database, search: SearchStore, query: str, reach: Reach = ALL_OF_ANN) -> list[Excerpt]:
     embedded = await search.embed_query(query)
-    found = await search.search(reach, source=Source.RECALL, query=query, limit=most, embedded=embedded)
-    return await search.excerpts(reach, source=Source.RECALL, candidates=rank(found)[:most], embedded=embedded)
+    found = await search.search(reach, source=Source.RECALL, query=query, limit=1, embedded=embedded)
+    return await excerpts_of(database, search, rank(found)[:1], reach, embedded)
 
 
 def record_ids(excerpts: Sequence[Excerpt]) -> list[int]:
@@ -94,10 +106,10 @@ async def test_an_embedder_without_token_vectors_takes_the_place_of_one_with_the
     await put(database, search, ANN, (1, "the cat likes milk"))
     plain = open_search(database, ids, HashEmbedder())
     assert await plain.pending() == 1
-    [before] = await looked_at(plain, "cat milk")
+    [before] = await looked_at(database, plain, "cat milk")
     assert before.matches is None
     await plain.embed_pending()
-    [after] = await looked_at(plain, "cat milk")
+    [after] = await looked_at(database, plain, "cat milk")
     assert after.matches == pytest.approx([after.entry.similarity])
     async with database.read() as connection:
         assert (await connection.execute(select(search_entries.c.tokens))).scalar_one() is None
@@ -105,7 +117,7 @@ async def test_an_embedder_without_token_vectors_takes_the_place_of_one_with_the
 
 async def test_the_entries_before_and_after_a_candidate_come_with_it(database: Database, search: SearchStore) -> None:
     await put(database, search, ANN, (10, "rain"), (20, "snow"), (30, "the cat likes milk"), (40, "hail"), (50, "fog"))
-    excerpts = {one.entry.record_id: one for one in await looked_at(search, "cat milk")}
+    excerpts = {one.entry.record_id: one for one in await looked_at(database, search, "cat milk")}
     assert sorted(excerpts) == [20, 30, 40]
     assert excerpts[30].beside == {excerpts[20].entry.entry_id, excerpts[40].entry.entry_id}
     assert excerpts[20].beside == excerpts[40].beside == {excerpts[30].entry.entry_id}
@@ -117,7 +129,7 @@ async def test_the_entries_before_and_after_a_candidate_come_with_it(database: D
 
 async def test_the_pieces_of_a_long_text_stand_beside_one_another(database: Database, search: SearchStore) -> None:
     await put(database, search, ANN, (1, "rain"), (2, "one"), (2, "the cat likes milk"), (2, "three"), (3, "fog"))
-    assert record_ids(await looked_at(search, "cat milk")) == [2, 2, 2]
+    assert record_ids(await looked_at(database, search, "cat milk")) == [2, 2, 2]
 
 
 async def test_nothing_of_another_scope_or_person_stands_beside_an_entry(
@@ -126,16 +138,16 @@ async def test_nothing_of_another_scope_or_person_stands_beside_an_entry(
     await put(database, search, ANN_GUILD, (2, "the cat likes milk"))
     await put(database, search, ANN, (1, "a secret"), (3, "another secret"))
     await put(database, search, BOB, (4, "my secret"))
-    assert record_ids(await looked_at(search, "cat milk", GUILD_OF_ANN)) == [2]
+    assert record_ids(await looked_at(database, search, "cat milk", GUILD_OF_ANN)) == [2]
     candidates = rank(await search.search(ALL_OF_ANN, source=Source.RECALL, query="secret", limit=5))
-    beyond = await search.excerpts(GUILD_OF_ANN, source=Source.RECALL, candidates=candidates, embedded=None)
+    beyond = await excerpts_of(database, search, candidates, GUILD_OF_ANN)
     assert record_ids(beyond) == [2]
 
 
 async def test_without_a_query_vector_words_alone_are_known(database: Database, search: SearchStore) -> None:
     await put(database, search, ANN, (1, "the cat likes milk"))
     candidates = rank(await search.search(ALL_OF_ANN, source=Source.RECALL, query="cat", limit=5))
-    [excerpt] = await search.excerpts(ALL_OF_ANN, source=Source.RECALL, candidates=candidates, embedded=None)
+    [excerpt] = await excerpts_of(database, search, candidates)
     assert (excerpt.matches, excerpt.entry.similarity, excerpt.text_share) == (None, None, 1.0)
 
 

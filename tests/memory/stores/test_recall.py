@@ -229,8 +229,9 @@ async def test_a_search_finds_the_words_of_text_messages_only(log: Log, ann: Sco
     assert (hit.text, hit.author, hit.at) == ("I adore kumquat jam", "Ann", START)
     assert hit.message_ids == (hit.record_id,)
     assert hit.reason
-    async with log.database.read() as connection:
-        found = await SqliteTextIndex().search(connection, reach_of(ann), hit.source, "kumquat", 9)
+    found = await log.database.read_together(
+        lambda connection: SqliteTextIndex().search(connection, reach_of(ann), hit.source, "kumquat", 9)
+    )
     assert len(found) == 1
 
 

@@ -1,0 +1,105 @@
+"""One search among messages: candidates by words and meaning, a closer look at the best, and their rows.
+
+Invariant: every message is read once, by its whole key; what the rows do not hold is not found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Row, select
+from sqlalchemy.engine import Connection
+
+from memory.policy.ranking import Excerpt, RankedEntry, Setting, candidates_of, rank, rerank
+from memory.policy.relevance import above_floor
+from memory.policy.time_expressions import Period
+from memory.ports import EmbeddedQuery
+from memory.records import EntryScore, Reach, SearchHit, Source
+from memory.schema import messages as table
+from memory.stores.message_rows import hit_of_message, message_of_row
+from memory.stores.scoped import with_keys
+from memory.stores.search import SearchStore
+
+# Results asked for where the first candidates were nearly all left out, as with someone who talks in many channels
+# at once and whose messages still stand in their windows.
+_MANY = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSearch:
+    """A search, to be called with a connection in a thread (``Database.read_together``).
+
+    Attributes:
+        search: the searchable side of messages.
+        reach: what may be read.
+        query: the text that is searched for.
+        embedded: its vectors; None where the embedder failed.
+        periods: the times that it asks about.
+        limit: hits at most.
+        evicted_only: leave out what still stands in a window.
+        exclude: messages to leave out.
+        floor: leave out what is not relevant enough to be shown unasked.
+    """
+
+    search: SearchStore
+    reach: Reach
+    query: str
+    embedded: EmbeddedQuery | None
+    periods: Sequence[Period]
+    limit: int
+    evicted_only: bool
+    exclude: frozenset[int]
+    floor: bool
+
+    def __call__(self, connection: Connection) -> list[SearchHit]:
+        """The messages that answer the query best, best first."""
+        candidates = self._candidates(connection)
+        excerpts = self.search.excerpts(
+            connection, reach=self.reach, source=Source.RECALL, candidates=candidates, embedded=self.embedded
+        )
+        rows = self._rows(connection, excerpts)
+        settings = {
+            message_id: Setting(group=row.session_id, author=row.author, at=row.sent_at)
+            for message_id, row in rows.items()
+        }
+        late = self.embedded is not None and self.embedded.tokens is not None
+        ranked = rerank(excerpts, settings, self.query, late=late, periods=self.periods)
+        if self.floor:
+            ranked = above_floor(ranked, self.query)
+        return [hit_of_message(message_of_row(rows[one.entry.record_id]), one) for one in ranked[: self.limit]]
+
+    def _candidates(self, connection: Connection) -> list[RankedEntry]:
+        usable: list[EntryScore] = []
+        for wanted in (self.limit + len(self.exclude), _MANY):
+            entries = self.search.find(
+                connection,
+                reach=self.reach,
+                source=Source.RECALL,
+                query=self.query,
+                limit=wanted,
+                embedded=self.embedded,
+            )
+            usable = [entry for entry in entries if entry.record_id not in self.exclude]
+            if self.evicted_only:
+                usable = _evicted(connection, usable)
+            if len({entry.record_id for entry in usable}) >= self.limit or len(entries) < wanted:
+                break
+        return rank(usable)[: candidates_of(self.limit)]
+
+    def _rows(self, connection: Connection, excerpts: Sequence[Excerpt]) -> dict[int, Row[Any]]:
+        keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}
+        if not keys:
+            return {}
+        query = select(table).where(with_keys(table, keys))
+        if self.evicted_only:
+            query = query.where(table.c.evicted_at.is_not(None))
+        return {row.id: row for row in connection.execute(query)}
+
+
+def _evicted(connection: Connection, entries: Sequence[EntryScore]) -> list[EntryScore]:
+    keys = {(entry.scope, entry.record_id) for entry in entries}
+    query = select(table.c.id).where(with_keys(table, keys), table.c.evicted_at.is_not(None))
+    evicted = set(connection.execute(query).scalars())
+    return [entry for entry in entries if entry.record_id in evicted]
