@@ -25,12 +25,19 @@ class Conversation:
         audience: who hears it: ``dm``, ``guild:<id>``, ``team:<id>`` or ``channel:<id>``.
         community: the server or team that a private channel belongs to, as ``guild:<id>`` or ``team:<id>``;
             None elsewhere.
+        parent: the key of the channel that a thread hangs on; None elsewhere.
     """
 
     platform: str
     key: str
     audience: str
     community: str | None = None
+    parent: str | None = None
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether only one person hears it."""
+        return self.audience == "dm"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

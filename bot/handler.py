@@ -76,14 +76,12 @@ class ChatHandler:
         """Clean a message's text, take secrets out of it, store it durably and queue its turn.
 
         Returns:
-            False if the same message was accepted before, or an admin silenced the bot in its channel.
+            False if the same message was accepted before.
         """
         async with self._taking_up:
             return await self._take_up(incoming)
 
     async def _take_up(self, incoming: IncomingMessage) -> bool:
-        if await self._system.stores.consent.is_silenced(incoming.conversation.key):
-            return False
         incoming = replace(incoming, text=redact(clean(incoming.text)), author_name=clean(incoming.author_name))
         memory = self._memory_of(incoming)
         item = await self._system.stores.inbox.accept(

@@ -21,6 +21,7 @@ from bot.chat import ChannelAdapter, PlatformAdapter
 from bot.commands import Commands
 from bot.config import ConfigurationError, Settings
 from bot.handler import ChatHandler
+from bot.listener import Listener
 from bot.scheduler import Scheduler
 from memory.ports import Clock
 from memory.system import MemorySystem
@@ -42,6 +43,7 @@ class Application:
     settings: Settings
     system: MemorySystem
     handler: ChatHandler
+    listener: Listener
     commands: Commands
     clock: Clock
 

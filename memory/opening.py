@@ -24,6 +24,7 @@ from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
+from memory.stores.channels import ChannelStore
 from memory.stores.consent import ConsentStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
@@ -78,6 +79,7 @@ def open_stores(
         consent=ConsentStore(database),
         search=search,
         calibration=CalibrationStore(database),
+        channels=ChannelStore(database),
     )
 
 

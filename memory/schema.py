@@ -307,13 +307,16 @@ reply_sources = _personal(
     Column("sources", JSON, nullable=False),
 )
 
-silenced_channels = Table(
-    "silenced_channels",
+channels = Table(
+    "channels",
     metadata,
     Column("conversation", String(200), primary_key=True),
     Column("community", String(80), nullable=False),
-    Column("silenced_at", UtcDateTime, nullable=False),
+    Column("silenced_at", UtcDateTime),
+    Column("mode", String(16)),
+    Column("engaged_at", UtcDateTime),
 )
+Index("channels_engaged", channels.c.engaged_at)
 
 token_calibration = Table(
     "token_calibration",

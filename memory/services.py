@@ -24,6 +24,7 @@ from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
+from memory.stores.channels import ChannelStore
 from memory.stores.consent import ConsentStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
@@ -58,6 +59,7 @@ class Stores:
     consent: ConsentStore
     search: SearchStore
     calibration: CalibrationStore
+    channels: ChannelStore
 
     @property
     def personal(self) -> tuple[PersonalStore, ...]:

@@ -30,6 +30,7 @@ from memory.services import Services
 _log = structlog.get_logger(__name__)
 
 _SWEPT_AT_ONCE = 100
+_THREADS_FOLLOWED = timedelta(days=30)
 _FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
 
 
@@ -108,8 +109,11 @@ class MemorySystem:
         await self._services.warm_up()
 
     async def tidy(self) -> None:
-        """Let go of jobs that were done long ago."""
-        await self.stores.jobs.prune(self._services.clock.now() - _FINISHED_JOBS_KEPT)
+        """Let go of jobs that were done long ago, and of threads that fell silent long ago."""
+        now = self._services.clock.now()
+        await self.stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
+        async with self.transaction() as tx:
+            await self.stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
 
     async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""

@@ -10,6 +10,8 @@ from pathlib import Path
 from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
+from bot.listener import Listener
+from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
@@ -29,11 +31,16 @@ class World:
 
     system: MemorySystem
     handler: ChatHandler
+    listener: Listener
     channel: RecordingChannel
     model: ScriptedModel
     memory_model: ScriptedModel
     clock: FakeClock
     said: int = field(default=0)
+
+    def rule(self, rules: SpeakingRules) -> None:
+        """From now on the bot speaks by these rules."""
+        self.listener = Listener(system=self.system, rules=rules, clock=self.clock)
 
     def incoming(
         self, text: str, *, who: str = "ann", where: Conversation | None = None, message_id: str | None = None
@@ -77,6 +84,7 @@ async def running(
     counter: TokenCounter | None = None,
     channel: RecordingChannel | None = None,
     parameters: MemoryParameters | None = None,
+    rules: SpeakingRules | None = None,
     start: bool = True,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
@@ -86,6 +94,7 @@ async def running(
         model: the scripted chat model, which keeps the requests.
         memory_model: the scripted model that looks after memory.
         chat_model: another chat model in place of the scripted one.
+        rules: when the bot speaks.
         start: whether to take up what was left and begin to answer.
     """
     clock = clock or FakeClock()
@@ -115,6 +124,12 @@ async def running(
             await handler.recover()
             handler.open()
         yield World(
-            system=system, handler=handler, channel=channel, model=model, memory_model=memory_model, clock=clock
+            system=system,
+            handler=handler,
+            listener=Listener(system=system, rules=rules or SpeakingRules(), clock=clock),
+            channel=channel,
+            model=model,
+            memory_model=memory_model,
+            clock=clock,
         )
         await handler.drain(5)

@@ -3,6 +3,7 @@
 One face over modules by topic; the rest of the project imports from here.
 """
 
+from memory.records.channels import ChannelMode, ChannelState
 from memory.records.conversations import (
     EvictionReason,
     InboxItem,
@@ -61,6 +62,8 @@ __all__ = [
     "Candidate",
     "CandidateKind",
     "Change",
+    "ChannelMode",
+    "ChannelState",
     "EntryScore",
     "EvictionReason",
     "Fact",
