@@ -158,7 +158,6 @@ async def run_console(settings: Settings, *, name: str, audience: str, replay: b
             commands=application.commands,
         )
         await converse(application, console)
-        await application.system.settle()
 
 
 def _print_reply(text: str) -> None:

@@ -5,8 +5,9 @@ Invariant: everything is built here and nowhere else in this package; whoever op
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 import structlog
@@ -140,10 +141,17 @@ class MemorySystem:
         async with self._services.database.transaction() as tx:
             yield tx
 
-    async def settle(self) -> None:
-        """Wait until every job that is due is done, and everything stored is embedded."""
+    async def settle(self, *, embedding_seconds: float | None = None) -> None:
+        """Wait until every job that is due is done, and everything stored is embedded.
+
+        Args:
+            embedding_seconds: how long to wait for the embedding; None for as long as it takes. After a change of
+                embedder that may be hours, and what is left is embedded after the next start.
+        """
         await self._services.jobs.settle()
-        await self.embedded()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(embedding_seconds):
+                await self.embedded()
 
     async def embedded(self) -> None:
         """Wait until everything stored is embedded, or the embedder failed."""

@@ -15,7 +15,7 @@ from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
-from memory.ports import ChatModel, TokenCounter
+from memory.ports import ChatModel, Embedder, TokenCounter
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, RecordingChannel, ScriptedModel, WordTokenCounter
 
@@ -85,6 +85,7 @@ async def running(
     channel: RecordingChannel | None = None,
     parameters: MemoryParameters | None = None,
     rules: SpeakingRules | None = None,
+    embedder: Embedder | None = None,
     start: bool = True,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
@@ -105,7 +106,7 @@ async def running(
     channel = channel or RecordingChannel()
     async with open_memory(
         database_url=f"sqlite:///{folder}/keepsake.db",
-        embedder=HashEmbedder(),
+        embedder=embedder or HashEmbedder(),
         counter=counter,
         memory_model=memory_model,
         parameters=parameters,
