@@ -216,6 +216,15 @@ class DiscordAdapter:
 
     # what goes out
 
+    @property
+    def shows_drafts(self) -> bool:
+        """An answer grows by edits."""
+        return True
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Show what there is of an answer so far; see ``DiscordDelivery.draft``."""
+        return await self._delivery.draft(message)
+
     async def send(self, message: OutgoingMessage) -> None:
         """Deliver an answer; see ``DiscordDelivery.send``. Raises DeliveryFailed or DeliveryRefused."""
         await self._delivery.send(message)

@@ -171,6 +171,15 @@ class SlackAdapter:
         connected = self._socket.connected if self._socket else self._app is not None
         return {"mode": self._mode, "connected": connected and not self._stopped.is_set()}
 
+    @property
+    def shows_drafts(self) -> bool:
+        """An answer grows as a stream or by edits."""
+        return True
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Show what there is of an answer so far; see ``SlackDelivery.draft``."""
+        return await self._running_delivery().draft(message)
+
     async def send(self, message: OutgoingMessage) -> None:
         """Deliver a whole answer, in order, as many messages as Slack needs."""
         await self._running_delivery().send(message)

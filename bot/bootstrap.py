@@ -81,7 +81,13 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             parameters=parameters,
             secret=_secret(settings),
         )
-        handler = ChatHandler(system=system, agent=agent, clock=clock, admin_reads_dms=settings.slack_admin_reads_dms)
+        handler = ChatHandler(
+            system=system,
+            agent=agent,
+            clock=clock,
+            admin_reads_dms=settings.slack_admin_reads_dms,
+            drafts=settings.stream_replies,
+        )
         commands = Commands(
             COMMAND_TABLE,
             Services(

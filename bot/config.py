@@ -95,6 +95,9 @@ class Settings(BaseSettings):
         "https://slack-gov.com/api/",
         pattern="^https?://",
     )
+    stream_replies: bool = _setting(
+        True, "Whether an answer is shown while it is written, where the platform can show that.", "false"
+    )
 
     # when it speaks
     channel_mode: ChannelMode = _setting(

@@ -188,6 +188,7 @@ inbox = _personal(
     Column("state", String(16), nullable=False),
     Column("message_id", BigInteger),
     Column("reply", Text),
+    Column("draft", JSON(none_as_null=True)),
     UniqueConstraint("person", "conversation", "platform_id", name="inbox_once"),
 )
 Index("inbox_pending", inbox.c.state, inbox.c.id)

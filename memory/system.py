@@ -121,6 +121,11 @@ class MemorySystem:
         async with self.transaction() as tx:
             await self.stores.inbox.mark(item.scope, tx, item=item, state=state)
 
+    async def note_draft(self, item: InboxItem, draft: tuple[str, ...]) -> None:
+        """Note the ids of the messages that show an answer while it is written, before the first one as none."""
+        async with self.transaction() as tx:
+            await self.stores.inbox.note_draft(item.scope, tx, item=item, draft=draft)
+
     async def sending(self, item: InboxItem, reply: str) -> bool:
         """Note the reply that is about to be sent.
 

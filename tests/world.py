@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
 from bot.listener import Listener
+from bot.reply_stream import Sleep
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.parameters import MemoryParameters
@@ -86,6 +88,8 @@ async def running(
     parameters: MemoryParameters | None = None,
     rules: SpeakingRules | None = None,
     embedder: Embedder | None = None,
+    sleep: Sleep = asyncio.sleep,
+    drafts: bool = True,
     start: bool = True,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
@@ -96,6 +100,8 @@ async def running(
         memory_model: the scripted model that looks after memory.
         chat_model: another chat model in place of the scripted one.
         rules: when the bot speaks.
+        sleep: waits between two drafts of an answer.
+        drafts: whether answers are shown while they are written.
         start: whether to take up what was left and begin to answer.
     """
     clock = clock or FakeClock()
@@ -119,7 +125,7 @@ async def running(
             parameters=parameters,
             secret=b"test",
         )
-        handler = ChatHandler(system=system, agent=agent, clock=clock)
+        handler = ChatHandler(system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts)
         handler.attach({channel.platform: channel})
         if start:
             await handler.recover()

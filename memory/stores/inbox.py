@@ -113,9 +113,13 @@ class InboxStore:
         Of an item that is done only the key is kept.
         """
         if state in _DONE:
-            return await self._change(scope, tx, item, state=state, payload="", reply=None)
+            return await self._change(scope, tx, item, state=state, payload="", reply=None, draft=None)
         changes = {"state": state} if reply is None else {"state": state, "reply": reply}
         return await self._change(scope, tx, item, **changes)
+
+    async def note_draft(self, scope: Scope, tx: Transaction, *, item: InboxItem, draft: tuple[str, ...]) -> None:
+        """Note where the answer can be seen while it is written: empty before the first message of it is posted."""
+        await self._change(scope, tx, item, draft=draft)
 
     async def pending(self) -> list[InboxItem]:
         """Every item of everybody that is neither delivered nor dropped, oldest first, for the start."""
@@ -155,4 +159,5 @@ def _item(row: Row[Any]) -> InboxItem:
         state=InboxState(row.state),
         message_id=row.message_id,
         reply=row.reply,
+        draft=None if row.draft is None else tuple(row.draft),
     )
