@@ -26,11 +26,14 @@ from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.channels import ChannelStore
 from memory.stores.consent import ConsentStore
+from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.procedure_versions import ProcedureVersionStore
+from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
@@ -62,6 +65,7 @@ def open_stores(
     """
     search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
     revisions = FactRevisionStore(database, ids)
+    procedure_versions = ProcedureVersionStore(database)
     return Stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
@@ -71,6 +75,9 @@ def open_stores(
         fact_revisions=revisions,
         journal=JournalStore(database, ids),
         working=WorkingStore(database),
+        episodes=EpisodeStore(database, search, ids),
+        procedures=ProcedureStore(database, search, procedure_versions, ids),
+        procedure_versions=procedure_versions,
         reply_sources=ReplySourceStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),

@@ -26,11 +26,14 @@ from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.channels import ChannelStore
 from memory.stores.consent import ConsentStore
+from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.procedure_versions import ProcedureVersionStore
+from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
@@ -51,6 +54,9 @@ class Stores:
     fact_revisions: FactRevisionStore
     journal: JournalStore
     working: WorkingStore
+    episodes: EpisodeStore
+    procedures: ProcedureStore
+    procedure_versions: ProcedureVersionStore
     reply_sources: ReplySourceStore
     inbox: InboxStore
     summaries: SummaryStore
@@ -73,6 +79,9 @@ class Stores:
             self.fact_revisions,
             self.journal,
             self.working,
+            self.episodes,
+            self.procedures,
+            self.procedure_versions,
             self.reply_sources,
             self.inbox,
             self.summaries,

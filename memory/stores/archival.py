@@ -57,7 +57,7 @@ _OVERFETCH = 3  # importance, age and use may lift a passage this far
 _MANY = 500  # results asked for where types and importance leave too few of the first ones
 _DAY = timedelta(days=1)
 _BY_KEYS = by_keys(passages)
-_CHANGING = ("last_accessed_at", "access_count", "forgotten_at")
+_CHANGING = ("last_accessed_at", "access_count", "forgotten_at", "forgotten_reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -401,4 +401,5 @@ def _passage(row: Row[Any]) -> Passage:
         metadata=row.metadata,
         source_message=row.source_message,
         forgotten_at=row.forgotten_at,
+        forgotten_reason=row.forgotten_reason,
     )
