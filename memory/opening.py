@@ -12,28 +12,31 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
+from memory.processes.digests import Digests
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.learner import LEARN, Learner
 from memory.processes.reconciler import Reconciler
+from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.window import FOLD, Window
 from memory.services import Services, Stores
 from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
+from memory.stores.block_sources import BlockSources
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
-from memory.stores.channels import ChannelStore
+from memory.stores.closures import ClosureStore
 from memory.stores.consent import ConsentStore
-from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
+from memory.stores.fact_sources import FactSources
+from memory.stores.fact_table import FactTable
 from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
-from memory.stores.procedure_versions import ProcedureVersionStore
-from memory.stores.procedures import ProcedureStore
+from memory.stores.posts import PostStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
@@ -65,7 +68,6 @@ def open_stores(
     """
     search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
     revisions = FactRevisionStore(database, ids)
-    procedure_versions = ProcedureVersionStore(database)
     return Stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
@@ -75,18 +77,15 @@ def open_stores(
         fact_revisions=revisions,
         journal=JournalStore(database, ids),
         working=WorkingStore(database),
-        episodes=EpisodeStore(database, search, ids),
-        procedures=ProcedureStore(database, search, procedure_versions, ids),
-        procedure_versions=procedure_versions,
         reply_sources=ReplySourceStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
         jobs=JobStore(database, ids),
         audit=AuditStore(database, ids, clock),
         consent=ConsentStore(database),
+        closures=ClosureStore(database),
         search=search,
         calibration=CalibrationStore(database),
-        channels=ChannelStore(database),
     )
 
 
@@ -131,6 +130,13 @@ def open_services(
         counter=counter,
         parameters=parameters,
     )
+    runner = JobRunner(
+        database=database,
+        jobs=stores.jobs,
+        handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session, LEARN: learner.learn},
+        clock=clock,
+        attempts=parameters.job_attempts,
+    )
     return Services(
         database=database,
         stores=stores,
@@ -138,16 +144,32 @@ def open_services(
             stores.recall, stores.archival, stores.facts, stores.search, clock=clock, zone=parameters.zone
         ),
         window=window,
-        jobs=JobRunner(
-            database=database,
-            jobs=stores.jobs,
-            handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session, LEARN: learner.learn},
-            clock=clock,
-            attempts=parameters.job_attempts,
-        ),
+        jobs=runner,
+        retraction=_retraction(database, stores, runner, counter=counter, clock=clock),
         indexer=Indexer(stores.search),
         counter=counter,
         parameters=parameters,
         clock=clock,
         ids=ids,
+    )
+
+
+def _retraction(
+    database: Database, stores: Stores, runner: JobRunner, *, counter: TokenCounter, clock: Clock
+) -> Retraction:
+    """What follows edits and deletions. A new kind of memory that is made from messages gets its line here."""
+    return Retraction(
+        database=database,
+        posts=PostStore(stores.recall, stores.search),
+        inbox=stores.inbox,
+        sessions=stores.sessions,
+        facts=FactSources(FactTable(stores.search, stores.fact_revisions, counter), stores.fact_revisions),
+        learned=(stores.journal, stores.archival, BlockSources()),
+        replies=stores.reply_sources,
+        working=stores.working,
+        digests=Digests(sessions=stores.sessions, summaries=stores.summaries, recall=stores.recall, jobs=stores.jobs),
+        jobs=stores.jobs,
+        runner=runner,
+        counter=counter,
+        clock=clock,
     )

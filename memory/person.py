@@ -14,7 +14,7 @@ from datetime import datetime
 from memory.database import Transaction
 from memory.errors import PersonErased
 from memory.exchange import ERASED, Exchange, Place, present_session
-from memory.messages import Message, Role, ToolSpec
+from memory.messages import Message, Role, TextPart, ToolSpec
 from memory.paging import Paging
 from memory.policy.audience import audience_note
 from memory.policy.presets import parts_of
@@ -31,6 +31,7 @@ from memory.records import (
     Session,
 )
 from memory.services import Services
+from memory.stores.posts import reworded
 from memory.working import Working
 
 # A new session may wait this long for the summary of the one before it.
@@ -65,7 +66,7 @@ class PersonMemory:
             AnsweredElsewhere: the message has its answer already.
         """
         exchange, embedded = await asyncio.gather(self._stored(new, item), self._embedded(new))
-        return replace(exchange, embedded=embedded)
+        return replace(exchange, embedded=embedded if exchange.user.text == new.message.text else None)
 
     async def _stored(self, new: NewMessage, item: InboxItem | None) -> Exchange:
         scope = self.place.scope
@@ -78,6 +79,7 @@ class PersonMemory:
                 stored = await self._stores.recall.get(self.place.reach, [item.message_id])
                 if stored:
                     return Exchange(user=stored[0], session=session)
+            [counted] = await self._as_edited([counted], item)
             [user] = await self._stores.recall.append(
                 scope, tx, session=session, messages=[counted], at=self._services.clock.now()
             )
@@ -100,6 +102,7 @@ class PersonMemory:
             session = await self._session(tx, new.sent_at)
             if not session.kept or (present is not None and present.message_id is not None):
                 return
+            [counted] = await self._as_edited([counted], present)
             [kept] = await self._stores.recall.append(
                 self.place.scope,
                 tx,
@@ -204,6 +207,8 @@ class PersonMemory:
         async with services.database.transaction() as tx:
             session = await present_session(self._stores.sessions, exchange)
             await self._owed(tx, item)
+            if not await self._stores.recall.unchanged(scope, [exchange.user]):
+                added = _in_words(added)  # tools were called with words that the person took back meanwhile
             if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
                 await self._stores.recall.append(
                     scope,
@@ -277,6 +282,14 @@ class PersonMemory:
     async def _counted(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
         return await asyncio.to_thread(_count_all, messages, self._services.counter)
 
+    async def _as_edited(self, messages: Sequence[NewMessage], item: InboxItem | None) -> Sequence[NewMessage]:
+        """The messages of an inbox item in the words that its author put in place of the first ones."""
+        if item is None or item.edited_text is None:
+            return messages
+        text, at = item.edited_text, item.edited_at
+        edited = [replace(new, message=reworded(new.message, text), edited_at=at) for new in messages]
+        return await self._counted(edited)
+
     async def _end_idle(self, at: datetime) -> None:
         """Let a session rest that has been silent for too long, and wait a moment for its summary."""
         session = await self._stores.sessions.open(self.place.scope, self.place.conversation)
@@ -311,6 +324,16 @@ class PersonMemory:
             window_summary=before.window_summary if before else "",
             kept=paused_at is None,
         )
+
+
+def _in_words(messages: Sequence[NewMessage]) -> list[NewMessage]:
+    """The messages without tool calls and results."""
+    worded = [
+        replace(new, message=replace(new.message, parts=tuple(p for p in new.message.parts if isinstance(p, TextPart))))
+        for new in messages
+        if new.message.role is Role.ASSISTANT
+    ]
+    return [new for new in worded if new.message.parts]
 
 
 def _count_all(messages: Sequence[NewMessage], counter: TokenCounter) -> list[NewMessage]:

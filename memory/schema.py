@@ -97,7 +97,9 @@ messages = _personal(
     Column("evicted_at", UtcDateTime),
     Column("eviction_reason", String(32)),
     Column("folded", Boolean, nullable=False, default=False),
+    Column("edited_at", UtcDateTime),  # when its author last changed it on the platform
 )
+Index("messages_by_post", messages.c.platform_id, messages.c.conversation)
 Index(
     "messages_window",
     messages.c.person,
@@ -150,7 +152,6 @@ passages = _personal(
     Column("metadata", JSON, nullable=False),
     Column("source_message", BigInteger),
     Column("forgotten_at", UtcDateTime),
-    Column("forgotten_reason", Text),
 )
 Index("passages_by_hash", passages.c.person, passages.c.audience, passages.c.content_hash)
 
@@ -189,10 +190,12 @@ inbox = _personal(
     Column("state", String(16), nullable=False),
     Column("message_id", BigInteger),
     Column("reply", Text),
-    Column("draft", JSON(none_as_null=True)),
+    Column("edited_text", Text),  # what the message says by now, where that changed before its turn
+    Column("edited_at", UtcDateTime),
     UniqueConstraint("person", "conversation", "platform_id", name="inbox_once"),
 )
 Index("inbox_pending", inbox.c.state, inbox.c.id)
+Index("inbox_by_post", inbox.c.platform_id, inbox.c.conversation)
 
 summary_versions = _personal(
     "summary_versions",
@@ -309,75 +312,21 @@ reply_sources = _personal(
     Column("sources", JSON, nullable=False),
 )
 
-episodes = _personal(
-    "episodes",
-    Column("id", BigInteger, primary_key=True),
-    Column("conversation", String(200), nullable=False),
-    Column("started_at", UtcDateTime, nullable=False),
-    Column("ended_at", UtcDateTime, nullable=False),
-    Column("participants", JSON, nullable=False),
-    Column("message_count", Integer, nullable=False),
-    Column("first_message", BigInteger, nullable=False),
-    Column("last_message", BigInteger, nullable=False),
-    Column("summary", Text, nullable=False),
-    Column("goal", Text, nullable=False),
-    Column("journey", JSON, nullable=False),
-    Column("outcome", String(16), nullable=False),
-    Column("key_moments", JSON, nullable=False),
-    Column("lessons", JSON, nullable=False),
-    Column("tags", JSON, nullable=False),
-    Column("importance", Float, nullable=False),
-    Column("made_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
-    Column("forgotten_at", UtcDateTime),
-    Column("forgotten_reason", Text, nullable=False, default=""),
+closed_scopes = _personal(
+    "closed_scopes",
+    Column("place", String(80), nullable=False),
+    Column("closed_at", UtcDateTime, nullable=False),
 )
-Index("episodes_by_date", episodes.c.person, episodes.c.audience, episodes.c.started_at)
-Index("episodes_of_session", episodes.c.person, episodes.c.audience, episodes.c.session_id)
+Index("closed_scopes_by_place", closed_scopes.c.place)
+Index("closed_scopes_by_date", closed_scopes.c.closed_at)
 
-procedures = _personal(
-    "procedures",
-    Column("id", BigInteger, primary_key=True),
-    Column("name", String(200), nullable=False),
-    Column("content", JSON, nullable=False),  # description, steps, examples, triggers, difficulty
-    Column("state", String(16), nullable=False),
-    Column("version", Integer, nullable=False),
-    Column("created_at", UtcDateTime, nullable=False),
-    Column("updated_at", UtcDateTime, nullable=False),
-    Column("usage_count", Integer, nullable=False, default=0),
-    Column("success_rate", Float),
-)
-
-procedure_versions = _personal(
-    "procedure_versions",
-    Column("procedure_id", BigInteger, primary_key=True),
-    Column("version", Integer, primary_key=True),
-    Column("action", String(16), nullable=False),
-    Column("name", String(200), nullable=False),
-    Column("content", JSON, nullable=False),
-    Column("state", String(16), nullable=False),
-    Column("changed_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
-)
-
-channels = Table(
-    "channels",
+silenced_channels = Table(
+    "silenced_channels",
     metadata,
     Column("conversation", String(200), primary_key=True),
     Column("community", String(80), nullable=False),
-    Column("silenced_at", UtcDateTime),
-    Column("mode", String(16)),
-    Column("engaged_at", UtcDateTime),
+    Column("silenced_at", UtcDateTime, nullable=False),
 )
-Index("channels_engaged", channels.c.engaged_at)
 
 token_calibration = Table(
     "token_calibration",

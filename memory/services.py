@@ -18,22 +18,20 @@ from memory.ports import Clock, TokenCounter
 from memory.privacy import PersonalStore
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
+from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.window import Window
 from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
-from memory.stores.channels import ChannelStore
+from memory.stores.closures import ClosureStore
 from memory.stores.consent import ConsentStore
-from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
-from memory.stores.procedure_versions import ProcedureVersionStore
-from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
@@ -54,18 +52,15 @@ class Stores:
     fact_revisions: FactRevisionStore
     journal: JournalStore
     working: WorkingStore
-    episodes: EpisodeStore
-    procedures: ProcedureStore
-    procedure_versions: ProcedureVersionStore
     reply_sources: ReplySourceStore
     inbox: InboxStore
     summaries: SummaryStore
     jobs: JobStore
     audit: AuditStore
     consent: ConsentStore
+    closures: ClosureStore
     search: SearchStore
     calibration: CalibrationStore
-    channels: ChannelStore
 
     @property
     def personal(self) -> tuple[PersonalStore, ...]:
@@ -79,15 +74,13 @@ class Stores:
             self.fact_revisions,
             self.journal,
             self.working,
-            self.episodes,
-            self.procedures,
-            self.procedure_versions,
             self.reply_sources,
             self.inbox,
             self.summaries,
             self.jobs,
             self.audit,
             self.consent,
+            self.closures,
             self.search,
         )
 
@@ -101,6 +94,7 @@ class Services:
     retriever: Retriever
     window: Window
     jobs: JobRunner
+    retraction: Retraction
     indexer: Indexer
     counter: TokenCounter
     parameters: MemoryParameters

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from memory.errors import InvalidInput
-from memory.policy.export_experience import EpisodeRow, ProcedureRow, ProcedureVersionRow
 from memory.policy.export_rows import (
     Audience,
     AuditRow,
@@ -90,16 +89,15 @@ class KeptInScope(Strict):
     fact_revisions: tuple[FactRevisionRow, ...] = ()
     journal: tuple[JournalRow, ...] = ()
     working: tuple[WorkingRow, ...] = ()
-    episodes: tuple[EpisodeRow, ...] = ()
-    procedures: tuple[ProcedureRow, ...] = ()
-    procedure_versions: tuple[ProcedureVersionRow, ...] = ()
     summaries: tuple[SummaryVersionRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     consent: Annotated[tuple[ConsentRow, ...], Field(max_length=1)] = ()
-    # Work in flight, and what the last replies were given: of no use to another installation, and not looked at.
+    # Work in flight, what the last replies were given, and which places the bot has left: of no use to another
+    # installation, and not looked at.
     inbox: tuple[Any, ...] = ()
     jobs: tuple[Any, ...] = ()
     reply_sources: tuple[Any, ...] = ()
+    closures: tuple[Any, ...] = ()
 
 
 class Export(Strict):

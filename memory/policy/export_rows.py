@@ -151,6 +151,7 @@ class MessageRow(Strict):
     evicted_at: Moment | None
     eviction_reason: EvictionReason | None
     folded: bool
+    edited_at: Moment | None = None
 
 
 class BlockVersionRow(Strict):
@@ -187,7 +188,6 @@ class PassageRow(Strict):
     metadata: dict[str, Any]
     source_message: Id | None
     forgotten_at: Moment | None
-    forgotten_reason: Text | None = None
 
     @model_validator(mode="after")
     def _hash_right(self) -> PassageRow:

@@ -6,7 +6,7 @@ both stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -16,6 +16,10 @@ from memory.records import Candidate, Fact, FactState
 
 _ARTICLE_WORDS = "a an the der die das den dem ein eine einen einem le la les un une el los las una il lo"
 _ARTICLES = frozenset(_ARTICLE_WORDS.split())
+
+PREVIOUS_VALUE = "previous_value"
+_CONFIRMED_BY = "confirmed_by"
+_CONFIRMATIONS = 20
 
 _NEVER_TAKEN_BACK = frozenset({"id", "scope", "source_message", "created_at", "confidence"})
 _SAID = ("text", "subject", "predicate", "object", "valid_from", "expires_at", "state", "superseded_by", "pinned")
@@ -57,6 +61,36 @@ def was_unsaid(before: Fact, after: Fact, candidate: Candidate) -> bool:
 def confirmed(fact: Fact, candidate: Candidate) -> Fact:
     """The fact, said again: as sure as the surer of the two."""
     return replace(fact, confidence=max(fact.confidence, candidate.confidence))
+
+
+def said_again_in(fact: Fact, message_id: int | None) -> Fact:
+    """The fact, with one more message that says it; the last twenty are known."""
+    known = confirmations(fact)
+    if message_id is None or message_id in (fact.source_message, *known):
+        return fact
+    return _with_confirmations(fact, [*known, message_id][-_CONFIRMATIONS:])
+
+
+def confirmations(fact: Fact) -> list[int]:
+    """The messages that said a fact again, oldest first."""
+    return [int(message_id) for message_id in fact.metadata.get(_CONFIRMED_BY, ())]
+
+
+def not_said_in(fact: Fact, message_id: int) -> Fact:
+    """The fact, without a message among those that said it again."""
+    return _with_confirmations(fact, [known for known in confirmations(fact) if known != message_id])
+
+
+def without_previous_value(fact: Fact, value: str) -> Fact:
+    """The fact, without the value that it took the place of."""
+    if not value or fact.metadata.get(PREVIOUS_VALUE) != value:
+        return fact
+    return replace(fact, metadata={name: kept for name, kept in fact.metadata.items() if name != PREVIOUS_VALUE})
+
+
+def wordless(fact: Fact) -> Fact:
+    """The fact with nothing of what it said; what became of it stays."""
+    return replace(fact, text="", subject="", predicate="", object="", metadata={})
 
 
 def detailed(fact: Fact, candidate: Candidate, text: str) -> Fact:
@@ -136,6 +170,13 @@ def undone(work: Mapping[int, tuple[Fact | None, Fact]], present: Mapping[int, F
     touched = {fact_id for fact_id in changed if not _is_untouched(present[fact_id], work[fact_id][1])}
     kept = touched | {fact_id for fact_id in changed if present[fact_id].superseded_by in touched}
     return [goals[fact_id] for fact_id in changed if fact_id not in kept], [present[fact_id] for fact_id in kept]
+
+
+def _with_confirmations(fact: Fact, message_ids: Sequence[int]) -> Fact:
+    metadata = {name: value for name, value in fact.metadata.items() if name != _CONFIRMED_BY}
+    if message_ids:  # as text: readers of an export may have doubles alone
+        metadata[_CONFIRMED_BY] = [str(message_id) for message_id in message_ids]
+    return replace(fact, metadata=metadata)
 
 
 def _holds(fact: Fact, candidate: Candidate) -> bool:

@@ -45,6 +45,11 @@ class _Lesson:
     def scope(self) -> Scope:
         return self.user.scope
 
+    @property
+    def read(self) -> tuple[StoredMessage, ...]:
+        """The messages that it was made from, but for the reply."""
+        return (*self.context, self.user)
+
 
 class Learner:
     """Does the jobs that follow from an exchange.
@@ -83,9 +88,16 @@ class Learner:
     async def learn(self, job: Job) -> None:
         """Learn from the exchange that the job is about.
 
+        Where somebody edits or deletes a message of it while the model is asked, it is learned from as it then is.
+
         Raises:
             ModelError: the model could not be asked; the job is tried again.
         """
+        while not await self._learned(job):
+            _log.info("learned_again", job=job.key)
+
+    async def _learned(self, job: Job) -> bool:
+        """Learn from the exchange; False where it has changed meanwhile, and nothing was learned."""
         lesson = await self._lesson(job)
         candidates = await self._extracted(lesson) if lesson and worth_learning(lesson.user.text) else ()
         found = [
@@ -96,12 +108,15 @@ class Learner:
         forget = lesson is not None and asks_to_forget(lesson.user.text)
         lessons = await self._reconciler.compared(job.scope, found, asked_to_forget=forget)
         async with self._database.transaction() as tx:
+            if lesson is not None and not await self._recall.unchanged(job.scope, lesson.read):
+                return False
             if not await self._jobs.done(job.scope, tx, job=job) or lesson is None:
-                return
+                return True
             change = Change(
                 actor="system", reason="learned from what was said", session_id=lesson.user.session_id, job=job.key
             )
             await self._reconciler.apply(job.scope, tx, lessons, found=found, change=change)
+        return True
 
     async def _lesson(self, job: Job) -> _Lesson | None:
         """The exchange and the messages before it; None where its message is gone by now."""

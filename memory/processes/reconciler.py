@@ -210,6 +210,8 @@ class Reconciler:
                 return await self._facts.update(
                     scope, tx, fact_id=fact_id, candidate=operation.candidate, change=change, at=at, text=operation.text
                 )
+            case FactOp.NOOP, int(fact_id):
+                return await self._facts.confirm(scope, tx, fact_id=fact_id, change=change)
             case FactOp.DELETE, int(fact_id) if operation.candidate.predicate == WANTS_FORGOTTEN:
                 return await self._facts.forget(scope, tx, fact_id=fact_id, change=change, at=at)
             case FactOp.DELETE, int(fact_id):

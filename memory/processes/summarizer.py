@@ -65,9 +65,16 @@ class Summarizer:
     async def close_session(self, job: Job) -> None:
         """Sum up the session that the job is about, and those before it that are not summed up yet.
 
+        Where somebody edits or deletes a message meanwhile, they are summed up as they then are.
+
         Raises:
             ModelError: the model could not be asked; the job is tried again.
         """
+        while not await self._closed(job):
+            _log.info("summed_up_again", job=job.key)
+
+    async def _closed(self, job: Job) -> bool:
+        """Sum up; False where a message has changed meanwhile, and nothing was written."""
         scope = job.scope
         session_id = int(job.payload["session"])
         sessions = [session for session in await self._sessions.unsummarised(scope) if session.id <= session_id]
@@ -77,8 +84,10 @@ class Summarizer:
         if log and summary is None:
             _log.warning("summary_refused", session_id=session_id, sessions=len(sessions), messages=len(log))
         async with self._database.transaction() as tx:
+            if await self._summaries.latest(scope) != latest or not await self._recall.unchanged(scope, log):
+                return False
             if not await self._jobs.done(scope, tx, job=job) or summary is None:
-                return
+                return True
             version = await self._summaries.append(
                 scope,
                 tx,
@@ -91,6 +100,7 @@ class Summarizer:
             covered = [session.id for session in sessions]
             await self._sessions.summarised(scope, tx, session_ids=covered, version=version.version)
             await self._recall.mark_folded(scope, tx, message_ids=[message.id for message in log])
+        return True
 
     async def _summarised(self, summary: str, log: Sequence[StoredMessage]) -> str | None:
         """The summary with the log folded in, in pieces that fit the model; None where it must be refused."""

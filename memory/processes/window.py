@@ -144,20 +144,32 @@ class Window:
     async def fold(self, job: Job) -> None:
         """Fold what left the window of a session into its window summary.
 
+        Where somebody edits or deletes a message meanwhile, what left it is folded as it then is.
+
         Raises:
             ModelError: the model could not be asked; the job is tried again.
         """
+        while not await self._folded(job):
+            _log.info("folded_again", job=job.key)
+
+    async def _folded(self, job: Job) -> bool:
+        """Fold; False where a message has changed meanwhile, and nothing was written."""
         scope = job.scope
         session = await self._sessions.get(scope, int(job.payload["session"]))
         unfolded = await self._recall.unfolded(scope, session.conversation) if session else ()
         if session is None or not unfolded:
             async with self._database.transaction() as tx:
                 await self._jobs.done(scope, tx, job=job)
-            return
+            return True
         summary = await self._summarised(session.window_summary, unfolded)
         async with self._database.transaction() as tx:
+            present = await self._sessions.get(scope, session.id)
+            if present is not None and present.window_summary != session.window_summary:
+                return False
+            if not await self._recall.unchanged(scope, unfolded):
+                return False
             if not await self._jobs.done(scope, tx, job=job):
-                return
+                return True
             await self._sessions.set_window_summary(scope, tx, session_id=session.id, text=summary)
             await self._recall.mark_folded(scope, tx, message_ids=[message.id for message in unfolded])
         _log.info(
@@ -169,6 +181,7 @@ class Window:
             tokens_before=self._counter.count(session.window_summary),
             tokens_after=self._counter.count(summary),
         )
+        return True
 
     async def _add_job(self, session: Session, tx: Transaction, kind: str, *, subject: int) -> None:
         await self._jobs.add(

@@ -31,6 +31,7 @@ class NewMessage:
         sent_at: when it was said.
         platform_id: the platform's own id of the message, where it has one.
         tokens: the token counter's estimate of the message, uncalibrated.
+        edited_at: when its author last changed it before it was stored; None for never.
     """
 
     message: Message
@@ -38,6 +39,7 @@ class NewMessage:
     sent_at: datetime
     platform_id: str | None = None
     tokens: int = 0
+    edited_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +53,7 @@ class StoredMessage:
         exchange_id: the id of the user message that began its exchange.
         evicted_at: when it left the window; None while it is in it.
         folded: whether the window summary covers it already.
+        edited_at: when its author last changed it on the platform; None for never.
     """
 
     id: int
@@ -66,6 +69,7 @@ class StoredMessage:
     evicted_at: datetime | None = None
     eviction_reason: EvictionReason | None = None
     folded: bool = False
+    edited_at: datetime | None = None
 
     @property
     def text(self) -> str:
@@ -120,8 +124,8 @@ class InboxItem:
         payload: the incoming message as JSON, the adapter seam's own form.
         message_id: the id of its copy in the recall log, once a turn has begun.
         reply: the reply's text, once there is one.
-        draft: the platform's ids of the messages that show the answer while it is written; empty where the first
-            is about to be posted, None where none is.
+        edited_text: what the message says by now, where its author changed it before its turn began.
+        edited_at: when that was.
     """
 
     id: int
@@ -133,4 +137,5 @@ class InboxItem:
     state: InboxState
     message_id: int | None = None
     reply: str | None = None
-    draft: tuple[str, ...] | None = None
+    edited_text: str | None = None
+    edited_at: datetime | None = None

@@ -30,7 +30,8 @@ class Fact:
         confidence: 0 to 1.
         category: a path of up to four parts, for example ``personal/home``.
         importance: 0 to 1.
-        metadata: ``urls``, ``commands`` and ``paths`` that stood in it, each a list of strings.
+        metadata: ``urls``, ``commands`` and ``paths`` that stood in it, each a list of strings; ``previous_value``,
+            what it took the place of; ``confirmed_by``, the ids of other messages that said it.
         source_message: the person's message it was learned from.
         created_at, updated_at: when it was learned and last confirmed or detailed.
         valid_from: since when it is true, where that was said.

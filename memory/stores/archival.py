@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from sqlalchemy import ColumnElement, Row, and_, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select, update
 from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
@@ -39,11 +39,9 @@ from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
 from memory.schema import archival_stats, passages
 from memory.stores.scoped import (
     as_stored,
-    by_keys,
     delete_scope,
     in_reach,
     in_scope,
-    key_values,
     restore_rows,
     rows_of_scope,
     scope_of_row,
@@ -56,8 +54,7 @@ _log = structlog.get_logger(__name__)
 _OVERFETCH = 3  # importance, age and use may lift a passage this far
 _MANY = 500  # results asked for where types and importance leave too few of the first ones
 _DAY = timedelta(days=1)
-_BY_KEYS = by_keys(passages)
-_CHANGING = ("last_accessed_at", "access_count", "forgotten_at", "forgotten_reason")
+_CHANGING = ("last_accessed_at", "access_count", "forgotten_at")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,6 +253,13 @@ class ArchivalStore:
         tx.after_commit(lambda: _log.info("archival_forget", passages=len(forgotten)))
         return len(forgotten)
 
+    async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
+        """Delete, for good, what was saved in answer to a message."""
+        mine = in_scope(passages, scope) & (passages.c.source_message == source_message)
+        found = (await tx.connection.execute(select(passages.c.id).where(mine))).scalars().all()
+        await tx.connection.execute(delete(passages).where(mine))
+        await self._search.remove(scope, tx, source=Source.ARCHIVAL, record_ids=found)
+
     async def stats(self, scope: Scope) -> ArchivalStats:
         """How many passages there are, and how searches fared."""
         total = select(func.count()).select_from(passages).where(_alive(scope))
@@ -311,24 +315,26 @@ class ArchivalStore:
         limit: int,
         embedded: EmbeddedQuery | None,
         wanted: ColumnElement[bool],
-    ) -> tuple[list[RankedEntry], dict[int, Row[Any]]]:
+    ) -> tuple[list[RankedEntry], dict[int, Passage]]:
         """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many."""
         ranked: list[RankedEntry] = []
+        found: dict[int, Passage] = {}
         for results in (limit * _OVERFETCH, _MANY):
             entries = self._search.find(
                 connection, reach=reach, source=Source.ARCHIVAL, query=query, limit=results, embedded=embedded
             )
-            usable = _usable(connection, entries, wanted)
-            ranked = rank([entry for entry in entries if entry.record_id in usable])
+            found = _load(connection, entries, wanted)
+            ranked = [entry for entry in rank(entries) if entry.entry.record_id in found]
             if len(ranked) >= limit or len(entries) < results:
                 break
-        candidates = ranked[: candidates_of(limit)]
         excerpts = self._search.excerpts(
-            connection, reach=reach, source=Source.ARCHIVAL, candidates=candidates, embedded=embedded
+            connection,
+            reach=reach,
+            source=Source.ARCHIVAL,
+            candidates=ranked[: candidates_of(limit)],
+            embedded=embedded,
         )
-        keys = {(one.entry.scope, one.entry.record_id) for one in candidates}
-        found = {row.id: row for row in connection.execute(_BY_KEYS, key_values(keys)).all()}
-        settings = {row.id: Setting(group=row.id, at=row.created_at) for row in found.values()}
+        settings = {passage.id: Setting(group=passage.id, at=passage.created_at) for passage in found.values()}
         late = embedded is not None and embedded.tokens is not None
         return rerank(excerpts, settings, query, late=late), found
 
@@ -352,11 +358,12 @@ class ArchivalStore:
         )
 
 
-def _usable(connection: Connection, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> set[int]:
-    """The ids of those passages that are of the wanted kind."""
+def _load(connection: Connection, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> dict[int, Passage]:
+    if not entries:
+        return {}
     keys = {(entry.scope, entry.record_id) for entry in entries}
-    query = _BY_KEYS.with_only_columns(passages.c.id).where(wanted)
-    return set(connection.execute(query, key_values(keys)).scalars().all())
+    rows = connection.execute(select(passages).where(with_keys(passages, keys), wanted))
+    return {row.id: _passage(row) for row in rows}
 
 
 def _searchable(content: str, created_at: datetime) -> list[str]:
@@ -367,7 +374,7 @@ def _alive(scope: Scope) -> ColumnElement[bool]:
     return and_(in_scope(passages, scope), passages.c.forgotten_at.is_(None))
 
 
-def _hit(passage: Row[Any], ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
+def _hit(passage: Passage, ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
     score = archival_score(
         similarity=ranked.score,
         importance=passage.importance,
@@ -377,7 +384,7 @@ def _hit(passage: Row[Any], ranked: RankedEntry, now: datetime, recency_weight: 
     )
     return SearchHit(
         source=Source.ARCHIVAL,
-        scope=scope_of_row(passage),
+        scope=passage.scope,
         record_id=passage.id,
         score=score,
         text=passage.content,
@@ -401,5 +408,4 @@ def _passage(row: Row[Any]) -> Passage:
         metadata=row.metadata,
         source_message=row.source_message,
         forgotten_at=row.forgotten_at,
-        forgotten_reason=row.forgotten_reason,
     )

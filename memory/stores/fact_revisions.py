@@ -1,16 +1,17 @@
 """The history of facts: every change of every fact, with the whole fact on both sides.
 
-Invariant: revisions are only ever added. A change that is taken back is one more revision.
+Invariant: revisions are only ever added. A change that is taken back is one more revision. Words go from them only
+where the message they come from was edited or deleted by its author (``FactSources``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Row, Select, insert, null, or_, select
+from sqlalchemy import Row, Select, delete, insert, null, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -175,6 +176,37 @@ class FactRevisionStore:
         unwanted = or_(table.c.action == "correct", table.c.after["state"].as_string() == FactState.FORGOTTEN.value)
         later = in_scope(table, scope) & (table.c.changed_at > at) & table.c.fact_id.in_(taught)
         return (await tx.connection.execute(select(table.c.id).where(later, unwanted).limit(1))).first() is not None
+
+    async def of_message(self, scope: Scope, tx: Transaction, *, source_message: int) -> list[FactChange]:
+        """Everything that one message changed, newest first."""
+        mine = in_scope(fact_revisions, scope) & (fact_revisions.c.source_message == source_message)
+        return [_change(row) for row in await tx.connection.execute(_newest_first(select(fact_revisions).where(mine)))]
+
+    async def of_facts(self, scope: Scope, tx: Transaction, *, fact_ids: Collection[int]) -> list[FactChange]:
+        """Every change of these facts, newest first."""
+        mine = in_scope(fact_revisions, scope) & fact_revisions.c.fact_id.in_(fact_ids)
+        return [_change(row) for row in await tx.connection.execute(_newest_first(select(fact_revisions).where(mine)))]
+
+    async def remove(self, scope: Scope, tx: Transaction, *, revision_ids: Collection[int]) -> None:
+        """Delete changes for good."""
+        mine = in_scope(fact_revisions, scope) & fact_revisions.c.id.in_(revision_ids)
+        await tx.connection.execute(delete(fact_revisions).where(mine))
+
+    async def reword(self, scope: Scope, tx: Transaction, *, fact_id: int, reworded: Callable[[Fact], Fact]) -> None:
+        """Put other words in place of those of every change of a fact.
+
+        Args:
+            reworded: what is to stand in place of either side of a change.
+        """
+        for past in await self.of_facts(scope, tx, fact_ids=[fact_id]):
+            after = reworded(past.after)
+            values: dict[str, Any] = {"after": _snapshot(after)}
+            if past.before is not None:
+                values["before"] = _snapshot(reworded(past.before))
+            if after.text != past.after.text:
+                values["candidate"] = None
+            mine = in_scope(fact_revisions, scope) & (fact_revisions.c.id == past.revision.id)
+            await tx.connection.execute(update(fact_revisions).where(mine).values(values))
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every revision of a scope, oldest first."""

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import ColumnElement, Row, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Row, String, and_, cast, delete, insert, or_, select, update
 
 from memory.database import Transaction
 from memory.policy.chunking import cut
@@ -84,8 +84,28 @@ class FactTable:
             scope, tx, source_message=source_message, at=at
         )
 
+    async def taught_by(self, scope: Scope, tx: Transaction, message_id: int) -> dict[int, Fact]:
+        """The facts that a message taught first, or confirmed."""
+        confirmed = cast(facts.c.metadata, String).contains(f'"{message_id}"')
+        query = select(facts).where(in_scope(facts, scope), or_(facts.c.source_message == message_id, confirmed))
+        return {row.id: fact_of_row(row) for row in await tx.connection.execute(query)}
+
+    async def superseded_by(self, scope: Scope, tx: Transaction, fact_id: int) -> list[Fact]:
+        """The facts whose place a fact took."""
+        query = select(facts).where(in_scope(facts, scope), facts.c.superseded_by == fact_id)
+        return [fact_of_row(row) for row in await tx.connection.execute(query)]
+
+    async def remove(self, scope: Scope, tx: Transaction, fact_ids: Collection[int]) -> None:
+        """Delete facts for good, their search entries too; their revisions are the caller's."""
+        await tx.connection.execute(delete(facts).where(in_scope(facts, scope), facts.c.id.in_(fact_ids)))
+        await self._search.remove(scope, tx, source=Source.FACT, record_ids=fact_ids)
+
+    async def write(self, tx: Transaction, fact: Fact) -> None:
+        """Write a fact without a revision. Its text is the same, or it is not current."""
+        await _write(tx, fact)
+
     async def confirm(self, tx: Transaction, fact: Fact) -> None:
-        """Write a fact whose confidence and date alone are new."""
+        """Write a fact whose confidence, date and confirming messages alone are new."""
         await _write(tx, fact)
         tx.after_commit(lambda: _log.info("fact_confirmed", fact=fact.id))
 
@@ -143,7 +163,7 @@ class FactTable:
         )
 
 
-def true_at(moment: datetime | ColumnElement[datetime]) -> ColumnElement[bool]:
+def true_at(moment: datetime) -> ColumnElement[bool]:
     """The current facts that have not expired by then."""
     lasting = or_(facts.c.expires_at.is_(None), facts.c.expires_at > moment)
     return and_(facts.c.state == FactState.CURRENT.value, lasting)

@@ -18,7 +18,16 @@ from typing import Any
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
-from memory.policy.fact_changes import adds_detail, confirmed, detailed, same_statement, taken_back, undone
+from memory.policy.fact_changes import (
+    PREVIOUS_VALUE,
+    adds_detail,
+    confirmed,
+    detailed,
+    said_again_in,
+    same_statement,
+    taken_back,
+    undone,
+)
 from memory.ports import Clock, TokenCounter
 from memory.records import Candidate, Change, Fact, FactRevision, FactState, Scope
 from memory.schema import facts
@@ -149,6 +158,13 @@ class FactStore(FactReader):
         await self._table.revise(fact, after, tx, action="update", change=change, at=at, candidate=candidate.text)
         return after
 
+    async def confirm(self, scope: Scope, tx: Transaction, *, fact_id: int, change: Change) -> Fact | None:
+        """Note a message that says what a fact says already."""
+        fact = await self._table.changeable(scope, tx, fact_id, change)
+        if fact is not None:
+            await self._table.confirm(tx, said_again_in(fact, change.source_message))
+        return fact
+
     async def supersede(
         self,
         scope: Scope,
@@ -215,7 +231,7 @@ class FactStore(FactReader):
     ) -> Fact | None:
         """Bring back a superseded or forgotten fact; None where there is none of that id."""
         fact = (await self._table.load(scope, tx, [fact_id])).get(fact_id)
-        if fact is None or fact.state is FactState.CURRENT:
+        if fact is None or not fact.text or fact.state is FactState.CURRENT:
             return fact
         after = replace(fact, state=FactState.CURRENT, superseded_by=None)
         await self._table.revise(fact, after, tx, action="restore", change=change, at=at)
@@ -244,6 +260,8 @@ class FactStore(FactReader):
         after = taken_back(present, past.before, past.after)
         if after == present:
             raise InvalidInput("The fact is already as it was before that change.")
+        if not after.text:
+            raise InvalidInput("What it said before that change is gone: its message was edited or deleted.")
         return present, after
 
     async def undo(
@@ -288,7 +306,8 @@ class FactStore(FactReader):
             work[past.revision.fact_id] = (past.before, after)
         present = await self._table.load(scope, tx, work.keys())
         goals, left = undone(work, present)
-        return [(present[goal.id], goal) for goal in goals], left
+        gone = [present[goal.id] for goal in goals if not goal.text]  # their message was edited or deleted
+        return [(present[goal.id], goal) for goal in goals if goal.text], [*left, *gone]
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every fact of a scope, in the order they were learned."""
@@ -309,7 +328,8 @@ class FactStore(FactReader):
         known = await self._table.alike(scope, tx, said, at)
         same = next((fact for fact in known if same_statement(fact, said)), None)
         if same is not None:
-            after = replace(confirmed(same, said), updated_at=max(same.updated_at, at))
+            again = said_again_in(confirmed(same, said), change.source_message)
+            after = replace(again, updated_at=max(same.updated_at, at))
             await self._table.confirm(tx, after)
             return after
         less = next((fact for fact in known if adds_detail(fact, said)), None)
@@ -341,4 +361,4 @@ def _new_fact(fact_id: int, scope: Scope, said: Candidate, source_message: int |
 def _with_previous_value(fact: Fact, replaced: Sequence[Fact]) -> Fact:
     """The new fact, with the object that it replaces in its metadata."""
     before = [old.object for old in replaced if (old.subject, old.predicate) == (fact.subject, fact.predicate)]
-    return replace(fact, metadata={**fact.metadata, "previous_value": before[-1]}) if any(before) else fact
+    return replace(fact, metadata={**fact.metadata, PREVIOUS_VALUE: before[-1]}) if any(before) else fact

@@ -24,7 +24,7 @@ from memory.schema import inbox
 from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope, scope_of_row
 
 _DONE = (InboxState.DELIVERED, InboxState.DROPPED)
-_UNFINISHED = tuple(state.value for state in InboxState if state.value not in _DONE)
+UNFINISHED = tuple(state.value for state in InboxState if state.value not in _DONE)
 
 
 class InboxStore:
@@ -93,9 +93,9 @@ class InboxStore:
             AnsweredElsewhere: it has another answer, or is done with.
         """
         row = (await tx.connection.execute(select(inbox).where(in_scope(inbox, scope), _is(item)))).first()
-        if row is not None and (row.state not in _UNFINISHED or row.reply not in (None, reply)):
+        if row is not None and (row.state not in UNFINISHED or row.reply not in (None, reply)):
             raise AnsweredElsewhere("The message was answered meanwhile.")
-        return None if row is None else _item(row)
+        return None if row is None else item_of_row(row)
 
     async def begin(self, scope: Scope, tx: Transaction, *, item: InboxItem, message_id: int) -> InboxItem:
         """Note the id of the message's copy in the recall log; the item as it is now."""
@@ -113,19 +113,19 @@ class InboxStore:
         Of an item that is done only the key is kept.
         """
         if state in _DONE:
-            return await self._change(scope, tx, item, state=state, payload="", reply=None, draft=None)
+            return await self._change(scope, tx, item, state=state, payload="", reply=None, edited_text=None)
         changes = {"state": state} if reply is None else {"state": state, "reply": reply}
         return await self._change(scope, tx, item, **changes)
 
-    async def note_draft(self, scope: Scope, tx: Transaction, *, item: InboxItem, draft: tuple[str, ...]) -> None:
-        """Note where the answer can be seen while it is written: empty before the first message of it is posted."""
-        await self._change(scope, tx, item, draft=draft)
+    async def reword(self, scope: Scope, tx: Transaction, *, item: InboxItem, text: str, at: datetime) -> None:
+        """Note what a message says by now whose turn has not begun."""
+        await self._change(scope, tx, item, edited_text=text, edited_at=as_stored(at))
 
     async def pending(self) -> list[InboxItem]:
         """Every item of everybody that is neither delivered nor dropped, oldest first, for the start."""
-        query = select(inbox).where(inbox.c.state.in_(_UNFINISHED)).order_by(inbox.c.id)
+        query = select(inbox).where(inbox.c.state.in_(UNFINISHED)).order_by(inbox.c.id)
         async with self._database.read() as connection:
-            return [_item(row) for row in await connection.execute(query)]
+            return [item_of_row(row) for row in await connection.execute(query)]
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every item of a scope."""
@@ -138,7 +138,7 @@ class InboxStore:
     async def _change(self, scope: Scope, tx: Transaction, item: InboxItem, **changes: Any) -> InboxItem:
         await tx.connection.execute(
             update(inbox)
-            .where(in_scope(inbox, scope), _is(item), inbox.c.state.in_(_UNFINISHED))
+            .where(in_scope(inbox, scope), _is(item), inbox.c.state.in_(UNFINISHED))
             .values(changes)  # these columns alone: the caller's item may be older than the row
         )
         return replace(item, **changes)
@@ -148,7 +148,8 @@ def _is(item: InboxItem) -> ColumnElement[bool]:
     return and_(inbox.c.conversation == item.conversation, inbox.c.platform_id == item.platform_id)
 
 
-def _item(row: Row[Any]) -> InboxItem:
+def item_of_row(row: Row[Any]) -> InboxItem:
+    """The item that a row holds."""
     return InboxItem(
         id=row.id,
         scope=scope_of_row(row),
@@ -159,5 +160,6 @@ def _item(row: Row[Any]) -> InboxItem:
         state=InboxState(row.state),
         message_id=row.message_id,
         reply=row.reply,
-        draft=None if row.draft is None else tuple(row.draft),
+        edited_text=row.edited_text,
+        edited_at=row.edited_at,
     )

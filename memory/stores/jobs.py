@@ -71,6 +71,14 @@ class JobStore:
         )
         return True
 
+    async def again(
+        self, scope: Scope, tx: Transaction, *, kind: str, subject: int, payload: Mapping[str, Any], at: datetime
+    ) -> None:
+        """Have a job done once more, or for the first time; see ``add``. One still to be done stays as it is."""
+        mine = in_scope(jobs, scope) & (jobs.c.key == f"{kind}:{subject}") & (jobs.c.state != JobState.PENDING)
+        await tx.connection.execute(delete(jobs).where(mine))
+        await self.add(scope, tx, kind=kind, subject=subject, payload=payload, at=at)
+
     async def claim(self, *, now: datetime, lease: timedelta) -> Job | None:
         """Take the oldest job that is due, over everybody; None where there is none.
 

@@ -1,6 +1,6 @@
 """The journal: what happened or was decided in a person's life, by date.
 
-Invariant: an event stands in it once; entries are only ever added.
+Invariant: an event stands in it once; entries are only ever added, and go with the message they were learned from.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, Select, insert, select
+from sqlalchemy import Row, Select, delete, insert, select
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -126,6 +126,11 @@ class JournalStore:
         """The last events up to a moment, newest first."""
         query = select(table).where(in_reach(table, reach), table.c.at <= until)
         return await self._found(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit))
+
+    async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
+        """Delete the events that were learned from a message."""
+        mine = in_scope(table, scope) & (table.c.source_message == source_message)
+        await tx.connection.execute(delete(table).where(mine))
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every event of a scope, in the order they were noted."""

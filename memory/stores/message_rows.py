@@ -57,6 +57,7 @@ def row_of_message(message: StoredMessage) -> dict[str, Any]:
         "evicted_at": message.evicted_at,
         "eviction_reason": None if message.eviction_reason is None else message.eviction_reason.value,
         "folded": message.folded,
+        "edited_at": message.edited_at,
     }
 
 
@@ -85,4 +86,5 @@ def message_of_row(row: Row[Any]) -> StoredMessage:
         evicted_at=row.evicted_at,
         eviction_reason=None if row.eviction_reason is None else EvictionReason(row.eviction_reason),
         folded=row.folded,
+        edited_at=row.edited_at,
     )

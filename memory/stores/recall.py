@@ -37,7 +37,7 @@ from memory.stores.message_rows import (
     searchable_pieces,
 )
 from memory.stores.message_search import MessageSearch
-from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope
+from memory.stores.scoped import as_stored, delete_scope, id_batches, in_reach, in_scope, restore_rows, rows_of_scope
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -103,6 +103,7 @@ class RecallStore:
                     sent_at=as_stored(new.sent_at),
                     tokens=new.tokens,
                     platform_id=new.platform_id,
+                    edited_at=None if new.edited_at is None else as_stored(new.edited_at),
                     evicted_at=None if evicted is None else as_stored(at),
                     eviction_reason=evicted,
                 )
@@ -179,6 +180,12 @@ class RecallStore:
             update(table).where(in_scope(table, scope), table.c.id.in_(message_ids)).values(folded=True)
         )
 
+    async def unfold(self, scope: Scope, tx: Transaction, *, session_ids: Collection[int]) -> None:
+        """Note that the window summary covers nothing of these sessions any more."""
+        await tx.connection.execute(
+            update(table).where(in_scope(table, scope), table.c.session_id.in_(session_ids)).values(folded=False)
+        )
+
     async def search(
         self,
         reach: Reach,
@@ -233,8 +240,19 @@ class RecallStore:
         query = select(table).where(in_reach(table, reach), table.c.id.in_(message_ids)).order_by(table.c.id)
         return await self._found(query)
 
+    async def unchanged(self, scope: Scope, messages: Sequence[StoredMessage]) -> bool:
+        """Whether messages read a while ago are still there, and were not edited since."""
+        read = {message.id: message.edited_at for message in messages}
+        async with self._database.read() as connection:
+            for some_ids in id_batches(read):
+                query = select(table.c.id, table.c.edited_at).where(in_scope(table, scope), table.c.id.in_(some_ids))
+                present = {row.id: row.edited_at for row in await connection.execute(query)}
+                if present != {message_id: read[message_id] for message_id in some_ids}:
+                    return False
+        return True
+
     async def remove(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> int:
-        """Delete messages for good, as when they are deleted on the platform; how many."""
+        """Delete messages for good; how many."""
         mine = in_scope(table, scope) & table.c.id.in_(message_ids)
         removed = (await tx.connection.execute(delete(table).where(mine))).rowcount
         await self._search.remove(scope, tx, source=Source.RECALL, record_ids=list(message_ids))

@@ -7,7 +7,7 @@ Invariant: of a conversation only the last replies are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -103,6 +103,11 @@ class ReplySourceStore:
                 sources=[_value(hit) for hit in hits],
             )
         )
+
+    async def remove(self, scope: Scope, tx: Transaction, *, exchange_ids: Collection[int]) -> None:
+        """Delete what is noted for the replies to these messages."""
+        mine = in_scope(table, scope) & table.c.exchange_id.in_(exchange_ids)
+        await tx.connection.execute(delete(table).where(mine))
 
     async def latest(self, scope: Scope, conversation: str) -> ReplySources | None:
         """What the last reply of a conversation was given; None where there was no reply."""

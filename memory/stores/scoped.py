@@ -12,13 +12,13 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    BindParameter,
     ColumnElement,
     FromClause,
     Row,
     Select,
     Table,
     and_,
-    bindparam,
     delete,
     false,
     insert,
@@ -30,6 +30,7 @@ from sqlalchemy import (
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.records import Change, Reach, Scope
+from memory.schema import closed_scopes
 
 _SCOPE_COLUMNS = ("person", "audience")
 _KEYS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
@@ -41,10 +42,14 @@ def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
 
 
 def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
-    """The rows that a conversation of this reach may read."""
-    if reach.audiences is None:
-        return table.c.person == reach.person
-    return and_(table.c.person == reach.person, table.c.audience.in_(sorted(reach.audiences)))
+    """The rows that a conversation of this reach may read: of closed scopes none."""
+    mine = and_(table.c.person == reach.person, table.c.audience.not_in(closed_audiences(reach.person)))
+    return mine if reach.audiences is None else and_(mine, table.c.audience.in_(sorted(reach.audiences)))
+
+
+def closed_audiences(person: str | BindParameter[str]) -> Select[str]:
+    """The audiences whose scopes are closed for a person."""
+    return select(closed_scopes.c.audience).where(closed_scopes.c.person == person)
 
 
 def with_keys(table: Table, keys: Collection[tuple[Scope, int]]) -> ColumnElement[bool]:
@@ -53,27 +58,6 @@ def with_keys(table: Table, keys: Collection[tuple[Scope, int]]) -> ColumnElemen
     for scope, record_id in keys:
         ids_of[scope].append(record_id)
     return or_(false(), *(and_(in_scope(table, scope), table.c.id.in_(ids)) for scope, ids in ids_of.items()))
-
-
-def by_keys(table: Table) -> Select[Any]:
-    """The same rows as a statement to be made once, since making one takes longer than running it.
-
-    Run it with ``key_values`` of keys that are all of one person.
-    """
-    return select(table).where(
-        table.c.person == bindparam("person"),
-        table.c.audience.in_(bindparam("audiences", expanding=True)),
-        table.c.id.in_(bindparam("ids", expanding=True)),
-    )
-
-
-def key_values(keys: Collection[tuple[Scope, int]]) -> dict[str, Any]:
-    """What ``by_keys`` is run with."""
-    return {
-        "person": next((scope.person for scope, _ in keys), ""),
-        "audiences": sorted({scope.audience for scope, _ in keys}),
-        "ids": sorted({record_id for _, record_id in keys}),
-    }
 
 
 def id_batches(ids: Collection[int]) -> Iterator[Sequence[int]]:

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, insert, select, update
+from sqlalchemy import Row, Select, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
@@ -162,6 +162,33 @@ class SessionStore:
             .where(in_scope(sessions, scope), sessions.c.id.in_(session_ids))
             .values(summary_version=version, window_summary="")
         )
+
+    async def uncover(self, scope: Scope, tx: Transaction, *, since: int) -> int:
+        """Note that no rolling summary covers the sessions of a version, nor of later ones; the newest session's id."""
+        mine = in_scope(sessions, scope) & (sessions.c.summary_version >= since)
+        newest: int = (await tx.connection.execute(select(func.max(sessions.c.id)).where(mine))).scalar_one()
+        await tx.connection.execute(update(sessions).where(mine).values(summary_version=None))
+        return newest
+
+    async def following(self, tx: Transaction, session: Session) -> list[Session]:
+        """A session and those after it in its conversation that no rolling summary covers, oldest first."""
+        query = select(sessions).where(
+            in_scope(sessions, session.scope),
+            sessions.c.conversation == session.conversation,
+            sessions.c.id >= session.id,
+            sessions.c.summary_version.is_(None),
+        )
+        return [_session(row) for row in await tx.connection.execute(query.order_by(sessions.c.id))]
+
+    async def preceding(self, tx: Transaction, session: Session) -> Session | None:
+        """The session before another in its conversation."""
+        query = select(sessions).where(
+            in_scope(sessions, session.scope),
+            sessions.c.conversation == session.conversation,
+            sessions.c.id < session.id,
+        )
+        row = (await tx.connection.execute(query.order_by(sessions.c.id.desc()).limit(1))).first()
+        return None if row is None else _session(row)
 
     async def recent(self, scope: Scope, limit: int) -> list[Session]:
         """The newest sessions of a scope, open or ended, newest first."""

@@ -113,6 +113,20 @@ class SummaryStore:
         )
         return version
 
+    async def drop_from(self, scope: Scope, tx: Transaction, *, version: int) -> bool:
+        """Delete a version and every later one, so that they can be written anew from the one before.
+
+        Returns:
+            False, and nothing is deleted, where the version or the one before it is not kept any more.
+        """
+        mine = in_scope(summary_versions, scope)
+        query = select(summary_versions.c.version).where(mine)
+        kept = set((await tx.connection.execute(query)).scalars()) | {0}
+        if not {version - 1, version} <= kept:
+            return False
+        await tx.connection.execute(delete(summary_versions).where(mine, summary_versions.c.version >= version))
+        return True
+
     async def rollback(
         self, scope: Scope, tx: Transaction, *, version: int, change: Change, at: datetime
     ) -> SummaryVersion:

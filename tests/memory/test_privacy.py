@@ -50,6 +50,7 @@ class House:
         self.journal = system.stores.journal
         self.inbox = system.stores.inbox
         self.search = system.stores.search
+        self.closures = system.stores.closures
 
     async def live_in(self, scope: Scope, words: Iterator[str]) -> None:
         """Put a word into everything that can be remembered of a person."""
@@ -105,6 +106,11 @@ class House:
             for table in PERSONAL_TABLES:
                 if not rows[table.name]:
                     await tx.connection.execute(insert(table).values(**a_row(table, scope, words)))
+
+    async def open_again(self, scope: Scope) -> None:
+        """Let a scope be read that ``furnish`` has closed by its row in that table, too."""
+        async with self.database.transaction() as tx:
+            await self.closures.erase(scope, tx)
 
     async def rows_of(self, scope: Scope) -> dict[str, list[tuple[Any, ...]]]:
         rows = {}
@@ -196,6 +202,7 @@ async def test_an_erased_person_is_nowhere_in_the_files_and_neighbours_are_untou
     assert all(receipt.rows[table.name] > 0 for table in PERSONAL_TABLES)
     assert receipt.files["keepsake.db"] > 0
     assert await house.rows_of(ANNA) == before
+    await house.open_again(ANNA)
     assert await house.recall.search(reach_of_person(ANNA.person), "spoke", limit=5, evicted_only=False)
     assert await house.privacy.scopes_of(ANN.person) == []
 

@@ -1,0 +1,180 @@
+"""Follows what an author does to a message on its platform: edits it, or deletes it.
+
+A deleted message goes with everything that answers it and everything learned from it. An edited one is rewritten, and
+what it taught is taken back and learned anew from the new words. Old words stay nowhere: this is the one kind of
+change that leaves no version behind, since the author took them away.
+
+Invariant: one transaction for each change, after which a job or a turn under way that has read the old words can no
+longer write what it makes of them (each looks again within its own transaction).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+
+from memory.database import Database, Transaction
+from memory.ports import Clock, TokenCounter
+from memory.processes.digests import Digests
+from memory.processes.job_runner import JobRunner
+from memory.processes.learner import LEARN
+from memory.prompt.assembler import message_tokens
+from memory.records import Change, EvictionReason, InboxState, Scope, StoredMessage
+from memory.stores.fact_sources import FactSources
+from memory.stores.inbox import InboxStore
+from memory.stores.jobs import JobStore
+from memory.stores.posts import PostStore, reworded
+from memory.stores.reply_sources import ReplySourceStore
+from memory.stores.scoped import as_stored
+from memory.stores.sessions import SessionStore
+from memory.stores.working import WorkingStore
+
+_log = structlog.get_logger(__name__)
+
+_NEVER_LEARNED = (EvictionReason.REFUSED, EvictionReason.UNANSWERED)
+
+
+class Withdrawable(Protocol):
+    """A store of what is learned or saved from messages."""
+
+    async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
+        """Delete, for good, what comes from a message."""
+        ...
+
+
+class Retraction:
+    """Takes words back that their author took back.
+
+    Args:
+        database: for one transaction over all stores.
+        posts: messages by their platform's ids.
+        inbox: what is not answered yet.
+        sessions: whether a message is to be kept.
+        facts: the facts that a message taught.
+        learned: all else that is learned or saved from messages.
+        replies: what replies were given.
+        working: the working memory that a message's tools may have written to.
+        digests: the summaries that cover a message.
+        jobs: learn anew.
+        runner: told that there are jobs.
+        counter: counts the new words.
+        clock: dates it.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        posts: PostStore,
+        inbox: InboxStore,
+        sessions: SessionStore,
+        facts: FactSources,
+        learned: Sequence[Withdrawable],
+        replies: ReplySourceStore,
+        working: WorkingStore,
+        digests: Digests,
+        jobs: JobStore,
+        runner: JobRunner,
+        counter: TokenCounter,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._posts = posts
+        self._inbox = inbox
+        self._sessions = sessions
+        self._facts = facts
+        self._learned = learned
+        self._replies = replies
+        self._working = working
+        self._digests = digests
+        self._jobs = jobs
+        self._runner = runner
+        self._counter = counter
+        self._clock = clock
+
+    async def deleted(self, channel: str, platform_ids: Collection[str]) -> frozenset[str]:
+        """Let go of messages that are deleted on their platform. One that is not answered yet never will be.
+
+        Args:
+            channel: the key of the channel; its threads count as part of it.
+            platform_ids: the platform's ids. Those of messages that were never ours change nothing.
+
+        Returns:
+            the ids of those that were kept here.
+        """
+        async with self._database.transaction() as tx:
+            waiting = await self._posts.waiting(tx, channel, platform_ids)
+            for item in waiting:
+                await self._inbox.mark(item.scope, tx, item=item, state=InboxState.DROPPED)
+            stored = await self._posts.messages(tx, channel, platform_ids)
+            for message in stored:
+                await self._withdraw(message, tx, edited=False)
+                await self._replies.remove(message.scope, tx, exchange_ids=[message.exchange_id])
+                await self._posts.remove_exchanges(message.scope, tx, exchange_ids=[message.exchange_id])
+        if stored:
+            self._runner.kick()
+        _log.info("messages_deleted", channel=channel, messages=len(stored), unanswered=len(waiting))
+        ours = {item.platform_id for item in waiting} | {message.platform_id for message in stored}
+        return frozenset(platform_id for platform_id in ours if platform_id is not None)
+
+    async def edited(self, channel: str, platform_id: str, *, text: str, at: datetime) -> bool:
+        """Put a message's new words in place of the old ones.
+
+        Args:
+            channel: the key of the channel; its threads count as part of it.
+            platform_id: the platform's id. That of a message that was never ours changes nothing.
+            text: what it says now, cleaned, without secrets. The same words as before change nothing.
+            at: when it was edited, by which an edit that comes late is told from the last one.
+
+        Returns:
+            Whether the message is kept here.
+        """
+        at = as_stored(at)
+        async with self._database.transaction() as tx:
+            waiting = await self._posts.waiting(tx, channel, [platform_id])
+            for item in waiting:
+                if item.message_id is None and (item.edited_at is None or item.edited_at < at):
+                    await self._inbox.reword(item.scope, tx, item=item, text=text, at=at)
+            stored = await self._posts.messages(tx, channel, [platform_id])
+            changed = [one for one in stored if one.text != text and (one.edited_at is None or one.edited_at < at)]
+            for message in changed:
+                await self._rewrite(message, tx, text, at)
+        if changed:
+            self._runner.kick()
+            _log.info("message_edited", channel=channel, message=changed[0].id)
+        return bool(waiting or stored)
+
+    async def _rewrite(self, message: StoredMessage, tx: Transaction, text: str, at: datetime) -> None:
+        said = reworded(message.message, text)
+        tokens = await asyncio.to_thread(message_tokens, said, self._counter)
+        session = await self._sessions.get(message.scope, message.session_id)
+        if session is None:
+            return
+        await self._withdraw(message, tx, edited=True)
+        await self._posts.rewrite(session, tx, message=replace(message, message=said, tokens=tokens, edited_at=at))
+        if session.kept and message.eviction_reason not in _NEVER_LEARNED:
+            await self._learn(message.scope, tx, message.id)
+
+    async def _withdraw(self, message: StoredMessage, tx: Transaction, *, edited: bool) -> None:
+        """Take back what was made of a message: facts, events, what the agent saved, digests."""
+        scope, now = message.scope, self._clock.now()
+        change = Change(actor="system", reason=f"source message {'edited' if edited else 'deleted'}")
+        again = await self._facts.withdraw(scope, tx, message_id=message.id, change=change, at=now, edited=edited)
+        for store in self._learned:
+            await store.withdraw(scope, tx, source_message=message.id)
+        session = await self._sessions.get(scope, message.session_id)
+        if session is not None:
+            await self._digests.renew_without(session, tx, message=message, at=now)
+            if await self._posts.called_tools(message, tx):
+                await self._working.clear(session, tx)  # it does not say which message it comes from
+        for message_id in sorted(again):
+            await self._learn(scope, tx, message_id)
+
+    async def _learn(self, scope: Scope, tx: Transaction, message_id: int) -> None:
+        payload = {"exchange": message_id}
+        await self._jobs.again(scope, tx, kind=LEARN, subject=message_id, payload=payload, at=self._clock.now())
