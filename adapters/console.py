@@ -109,6 +109,15 @@ class ConsoleAdapter:
         async for line in _lines(self._read_line):
             await self._handle(line)
 
+    @property
+    def shows_drafts(self) -> bool:
+        """A line that is written cannot be taken back."""
+        return False
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Nothing is shown before the reply is whole."""
+        return ()
+
     async def send(self, message: OutgoingMessage) -> None:
         """Write the reply."""
         try:

@@ -1,6 +1,6 @@
 """Discord: the connection, and what comes in; ``adapters/discord_delivery.py`` knows how answers go out.
 
-In a direct chat every message is for the bot; in a server those that mention it or reply to it.
+Which messages are for the bot, ``bot/speaking.py`` says.
 
 Invariant: a message is handed over before anything else is done with it, and in the order Discord sent it. The
 audience it is given is never wider than the people who could read it.
@@ -21,9 +21,11 @@ from discord.http import Route
 from adapters.discord_commands import SlashCommands
 from adapters.discord_delivery import DiscordDelivery
 from adapters.discord_errors import CONNECTION_ERRORS, PORTAL, start_failure
-from adapters.discord_message import PLATFORM, incoming
+from adapters.discord_message import PLATFORM, heard_in
 from bot.chat import Conversation, OnMessage, OutgoingMessage
 from bot.commands import Commands
+from bot.listener import IsForUs, plainly_for_us
+from bot.speaking import Heard
 
 _log = structlog.get_logger(__name__)
 
@@ -77,6 +79,7 @@ class DiscordAdapter:
     Args:
         token: the bot token.
         on_message: stores a message durably. Called for the messages that are for the bot.
+        is_for_us: says which those are. Asked about all that is said.
         commands: offered as slash commands; None for a bot that only chats.
         api_url: another address for Discord's API, as ``https://host/api/v10``.
         gateway_url: another address for its gateway, as ``wss://host/``.
@@ -90,6 +93,7 @@ class DiscordAdapter:
         *,
         token: str,
         on_message: OnMessage,
+        is_for_us: IsForUs = plainly_for_us,
         commands: Commands | None = None,
         api_url: str | None = None,
         gateway_url: str | None = None,
@@ -97,6 +101,8 @@ class DiscordAdapter:
     ) -> None:
         self._token = token
         self._on_message = on_message
+        self._is_for_us = is_for_us
+        self._order = asyncio.Lock()
         self._commands = commands
         self._api_url = api_url
         self._gateway_url = gateway_url
@@ -196,15 +202,28 @@ class DiscordAdapter:
         """Hand a message of Discord's over if it is for the bot."""
         if self._client is None or self._client.user is None:
             return
-        accepted = incoming(message, self._client.user)
-        if accepted is None:
+        heard = heard_in(message, self._client.user)
+        if heard is None:
             return
-        storing = asyncio.ensure_future(self._on_message(accepted))
+        storing = asyncio.ensure_future(self._take_in(heard))
         self._storing.add(storing)
         storing.add_done_callback(self._storing.discard)
         await storing
 
+    async def _take_in(self, heard: Heard) -> bool:
+        async with self._order:
+            return await self._is_for_us(heard) and await self._on_message(heard.message)
+
     # what goes out
+
+    @property
+    def shows_drafts(self) -> bool:
+        """An answer grows by edits."""
+        return True
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Show what there is of an answer so far; see ``DiscordDelivery.draft``."""
+        return await self._delivery.draft(message)
 
     async def send(self, message: OutgoingMessage) -> None:
         """Deliver an answer; see ``DiscordDelivery.send``. Raises DeliveryFailed or DeliveryRefused."""

@@ -1,4 +1,4 @@
-"""From a message of discord.py to an incoming message; pure.
+"""From a message of discord.py to what the application hears; pure.
 
 Invariant: the audience is never wider than the people who could read the message. Whatever is not known for
 certain to be a direct chat or a channel that the whole server reads counts as private.
@@ -12,40 +12,64 @@ import discord
 
 from bot.chat import Conversation, IncomingMessage
 from bot.commands import MessagePlace
+from bot.speaking import Addressed, Heard, Speaker
 
 PLATFORM = "discord"
 MESSAGE_LIMIT = 2_000
 
 _MENTION = re.compile(r"<(@[!&]?|#)(\d+)>( ?)")
+_FIRST_MENTION = re.compile(r"\s*<@[!&]?\d+>")
 _SAID_BY_PEOPLE = (discord.MessageType.default, discord.MessageType.reply)
 
 
-def incoming(message: discord.Message, me: discord.ClientUser) -> IncomingMessage | None:
-    """The message as the application knows it, or None if it is not for the bot.
+def heard_in(message: discord.Message, me: discord.ClientUser) -> Heard | None:
+    """The message as the application knows it, or None if nobody said anything with it.
 
     Args:
         message: as it came from the gateway.
         me: the bot's own user.
     """
-    if message.author.bot or message.webhook_id is not None or message.type not in _SAID_BY_PEOPLE:
+    if message.type not in _SAID_BY_PEOPLE:
         return None
-    direct = isinstance(message.channel, discord.DMChannel)
-    mentioned = _mentions(message, me)
-    if not (direct or mentioned or _replies_to(message, me)):
-        return None
+    addressed = _addressed(message, me)
     text = _text(message, me)
-    if not text and mentioned:
+    if not text and addressed is Addressed.US and _mentions(message, me):
         text = f"@{me.display_name}"
     if not text:
         return None
-    return IncomingMessage(
-        id=str(message.id),
-        conversation=conversation_in(message.channel, message.guild),
-        person=f"{PLATFORM}:{message.author.id}",
-        author_name=message.author.display_name,
-        text=text,
-        sent_at=message.created_at,
+    thread = message.channel if isinstance(message.channel, discord.Thread) else None
+    return Heard(
+        message=IncomingMessage(
+            id=str(message.id),
+            conversation=conversation_in(message.channel, message.guild),
+            person=f"{PLATFORM}:{message.author.id}",
+            author_name=message.author.display_name,
+            text=text,
+            sent_at=message.created_at,
+        ),
+        speaker=_speaker(message, me),
+        addressed=addressed,
+        in_thread=thread is not None,
+        server=str(message.guild.id) if message.guild is not None else None,
+        channels=frozenset(map(str, filter(None, (message.channel.id, thread.parent_id if thread else None)))),
+        roles=frozenset(str(role.id) for role in getattr(message.author, "roles", ())),
     )
+
+
+def _speaker(message: discord.Message, me: discord.ClientUser) -> Speaker:
+    if message.author.id == me.id:
+        return Speaker.OURSELVES
+    if message.webhook_id is not None:
+        return Speaker.WEBHOOK
+    return Speaker.BOT if message.author.bot else Speaker.PERSON
+
+
+def _addressed(message: discord.Message, me: discord.ClientUser) -> Addressed:
+    if _mentions(message, me) or _replies_to(message, me):
+        return Addressed.US
+    if message.type is discord.MessageType.reply or _FIRST_MENTION.match(message.content):
+        return Addressed.OTHERS
+    return Addressed.NOBODY
 
 
 def conversation_in(channel: discord.abc.Snowflake, guild: discord.Guild | None) -> Conversation:
@@ -61,13 +85,14 @@ def conversation_in(channel: discord.abc.Snowflake, guild: discord.Guild | None)
     if guild is None:  # a group chat, or a server that is not known yet
         return Conversation(platform=PLATFORM, key=key, audience=f"channel:{channel.id}")
     community = f"guild:{guild.id}"
-    place_id = channel.id
-    if isinstance(channel, discord.Thread) and not channel.is_private():
-        place_id = channel.parent_id
+    place_id, parent = channel.id, None
+    if isinstance(channel, discord.Thread):
+        parent = f"{PLATFORM}:{channel.parent_id}"
+        place_id = channel.id if channel.is_private() else channel.parent_id
     place = guild.get_channel(place_id)  # finds no private thread
     if place is not None and _whole_server_reads(place):
-        return Conversation(platform=PLATFORM, key=key, audience=community)
-    return Conversation(platform=PLATFORM, key=key, audience=f"channel:{place_id}", community=community)
+        return Conversation(platform=PLATFORM, key=key, audience=community, parent=parent)
+    return Conversation(platform=PLATFORM, key=key, audience=f"channel:{place_id}", community=community, parent=parent)
 
 
 def channel_id(conversation: Conversation) -> int:

@@ -33,6 +33,7 @@ from adapters.slack_intake import SlackIntake
 from adapters.slack_socket import SocketConnection
 from bot.chat import Conversation, DeliveryFailed, OnMessage, OutgoingMessage
 from bot.commands import Commands
+from bot.listener import IsForUs, plainly_for_us
 from memory.ports import Clock, SystemClock
 
 SLACK_API = "https://slack.com/api/"
@@ -45,6 +46,7 @@ class SlackAdapter:
     Args:
         bot_token: ``xoxb-...``.
         on_message: stores an incoming message durably.
+        is_for_us: says which messages are for the bot. Asked about all that is said.
         commands: what people can call; None for a bot that only chats.
         app_token: ``xapp-...``; with it events come over Socket Mode.
         signing_secret: without an app token, events come over HTTP and must carry its signature.
@@ -59,6 +61,7 @@ class SlackAdapter:
         *,
         bot_token: str,
         on_message: OnMessage,
+        is_for_us: IsForUs = plainly_for_us,
         commands: Commands | None = None,
         app_token: str | None = None,
         signing_secret: str | None = None,
@@ -67,6 +70,7 @@ class SlackAdapter:
     ) -> None:
         self._bot_token = bot_token
         self._on_message = on_message
+        self._is_for_us = is_for_us
         self._table = commands
         self._app_token = app_token
         self._signing_secret = signing_secret
@@ -120,6 +124,7 @@ class SlackAdapter:
             bot_name=bot_name,
             directory=directory,
             on_message=self._on_message,
+            is_for_us=self._is_for_us,
             commands=self._commands,
         )
         self._app = self._bolt_app(identity, self._intake)
@@ -165,6 +170,15 @@ class SlackAdapter:
         """How it stands, for the health page."""
         connected = self._socket.connected if self._socket else self._app is not None
         return {"mode": self._mode, "connected": connected and not self._stopped.is_set()}
+
+    @property
+    def shows_drafts(self) -> bool:
+        """An answer grows as a stream or by edits."""
+        return True
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Show what there is of an answer so far; see ``SlackDelivery.draft``."""
+        return await self._running_delivery().draft(message)
 
     async def send(self, message: OutgoingMessage) -> None:
         """Deliver a whole answer, in order, as many messages as Slack needs."""

@@ -15,7 +15,7 @@ from slack_sdk.errors import SlackApiError, SlackRequestError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from adapters.slack_delivery import METADATA_EVENT
+from adapters.slack_drafts import METADATA_EVENT
 from adapters.slack_errors import TRANSPORT_ERRORS, error_code
 from adapters.slack_events import ChannelKind
 from bot.commands import Attachment

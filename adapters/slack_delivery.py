@@ -1,13 +1,15 @@
-"""Answers on their way to Slack, each part posted once.
+"""Answers on their way to Slack, each part posted once; ``adapters/slack_drafts.py`` shows them while they are written.
 
 Invariant: a part is posted again only when Slack surely did not take it, or when a look into the conversation
-shows that it is not there. Each post carries its delivery key and part number as metadata, by which it is found.
+shows that it is not there; a draft is turned into the answer, never left beside it. Each post carries its delivery
+key and part number as metadata, by which it is found; only a stream that was cut off carries none.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
@@ -15,6 +17,7 @@ import structlog
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack_drafts import METADATA_EVENT, Draft, SlackDrafts, metadata
 from adapters.slack_errors import (
     TRANSPORT_ERRORS,
     error_code,
@@ -26,8 +29,6 @@ from adapters.slack_errors import (
 from adapters.slack_events import address_of
 from adapters.slack_text import parts_for_slack
 from bot.chat import DeliveryFailed, DeliveryRefused, OutgoingMessage
-
-METADATA_EVENT = "keepsake_reply"
 
 _ATTEMPTS = 3
 _LONGEST_WAIT = 30.0
@@ -41,6 +42,14 @@ _log = structlog.get_logger(__name__)
 
 class _NotShown(Exception):
     """Slack does not let us look into the conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What stands in the conversation of an answer: which parts do not, and the id of a draft of it."""
+
+    missing: Sequence[int]
+    draft: str | None = None
 
 
 class SlackDelivery:
@@ -57,6 +66,19 @@ class SlackDelivery:
         self._bot_user = bot_user
         self._bot_id = bot_id
         self._unfinished: dict[str, None] = {}
+        self._drafts = SlackDrafts(client)
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Show what there is of an answer so far; the id of the message that shows it.
+
+        Raises:
+            DeliveryFailed: trying again later may help.
+            DeliveryRefused: it never will.
+        """
+        self._remember(message.delivery_key)
+        draft = await self._drafts.show(message)
+        self._unfinished.pop(message.delivery_key, None)  # it is known where it stands
+        return (draft.ts,)
 
     async def send(self, message: OutgoingMessage) -> None:
         """Post every part that is not there yet, in order.
@@ -66,13 +88,26 @@ class SlackDelivery:
             DeliveryRefused: it never will.
         """
         parts = parts_for_slack(message.whole_text)
-        missing: Sequence[int] = range(len(parts))
+        found = _Found(missing=range(len(parts)))
         if message.delivery_key in self._unfinished:
-            missing = await self._missing_parts(message, len(parts))
+            found = await self._look(message, len(parts))
         self._remember(message.delivery_key)
+        missing = found.missing
+        draft = self._drafts.take(message) or (Draft(ts=found.draft, streams=True) if found.draft else None)
+        if draft is not None and 0 in missing:
+            missing = await self._finish_draft(message, draft, parts)
         for part in missing:
             await self._post(message, part, parts)
         self._unfinished.pop(message.delivery_key, None)
+
+    async def _finish_draft(self, message: OutgoingMessage, draft: Draft, parts: Sequence[str]) -> Sequence[int]:
+        """Turn a draft into the answer, or into its first part; the parts that are still missing."""
+        if await self._drafts.finish_stream(message, draft):
+            return ()
+        await self._drafts.stop(message, draft)
+        traces = metadata(message, part=0)
+        await self._until_taken(lambda: self._drafts.put(message, draft, parts[0], traces), "the end of a draft")
+        return range(1, len(parts))
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Whether the whole answer is there; True where Slack does not let us look.
@@ -81,7 +116,7 @@ class SlackDelivery:
             DeliveryFailed: Slack cannot be asked just now.
         """
         self._remember(message.delivery_key)
-        return not await self._missing_parts(message, len(parts_for_slack(message.whole_text)))
+        return not (await self._look(message, len(parts_for_slack(message.whole_text)))).missing
 
     def _remember(self, delivery_key: str) -> None:
         """Some parts may already stand in Slack, so the next attempt looks before it posts."""
@@ -90,9 +125,28 @@ class SlackDelivery:
             del self._unfinished[next(iter(self._unfinished))]
 
     async def _post(self, message: OutgoingMessage, part: int, parts: Sequence[str]) -> None:
+        async def is_there() -> bool:
+            return part not in (await self._look(message, len(parts))).missing
+
+        what = f"part {part + 1} of {len(parts)}"
+        await self._until_taken(lambda: self._call_post(message, part, parts[part]), what, is_there)
+
+    async def _until_taken(
+        self,
+        call: Callable[[], Awaitable[object]],
+        what: str,
+        is_there: Callable[[], Awaitable[bool]] | None = None,
+    ) -> None:
+        """Make a call until Slack takes it, a few times.
+
+        Args:
+            call: the call.
+            what: it brings, for the log.
+            is_there: asked where it cannot be told whether Slack took it; None where it may be made twice.
+        """
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                await self._call_post(message, part, parts[part])
+                await call()
                 return
             except SlackApiError as error:
                 reason = error_code(error) or "no readable answer"
@@ -102,11 +156,11 @@ class SlackDelivery:
                 reason = type(error).__name__
                 pause = _PAUSE
                 doubtful = not isinstance(error, aiohttp.ClientConnectorError)
-            if doubtful and part not in await self._missing_parts(message, len(parts)):
+            if doubtful and is_there is not None and await is_there():
                 return
             if attempt < _ATTEMPTS:
                 await asyncio.sleep(pause)
-        raise DeliveryFailed(f"Slack did not take part {part + 1} of {len(parts)}: {reason}")
+        raise DeliveryFailed(f"Slack did not take {what}: {reason}")
 
     async def _pause_after(self, error: SlackApiError, reason: str) -> float:
         """The seconds to wait before the next attempt, where one makes sense."""
@@ -129,34 +183,39 @@ class SlackDelivery:
             link_names=False,
             unfurl_links=False,
             unfurl_media=False,
-            metadata={
-                "event_type": METADATA_EVENT,
-                "event_payload": {"delivery_key": message.delivery_key, "part": part},
-            },
+            metadata=metadata(message, part=part),
         )
 
-    async def _missing_parts(self, message: OutgoingMessage, count: int) -> list[int]:
-        """The parts of the answer that do not stand in the conversation.
+    async def _look(self, message: OutgoingMessage, count: int) -> _Found:
+        """Which of the parts of an answer stand in the conversation, and whether a draft of it does.
 
-        A post of ours that carries no metadata, after the message it answers, counts as the whole answer. So
-        does a conversation that Slack does not let us see, since a doubled answer cannot be taken back.
+        A post of ours that carries no metadata, after the message it answers, is the draft where one may be there:
+        a stream gets its metadata at its end. Otherwise it counts as the whole answer. So does a conversation that
+        Slack does not let us see, since a doubled answer cannot be taken back.
 
         Raises:
             DeliveryFailed: Slack cannot be asked just now.
         """
         missing = set(range(count))
+        draft = message.draft[0] if message.draft else None
         try:
             async for post in self._own_posts(message):
-                metadata = post.get("metadata") or {}
-                if metadata.get("event_type") != METADATA_EVENT:
-                    return []
-                payload = metadata.get("event_payload") or {}
-                if payload.get("delivery_key") == message.delivery_key:
+                traces = post.get("metadata") or {}
+                payload = traces.get("event_payload") or {}
+                if traces.get("event_type") != METADATA_EVENT:
+                    if message.draft is None:
+                        return _Found(missing=())
+                    draft = draft or post.get("ts")
+                elif payload.get("delivery_key") == message.delivery_key:
+                    if payload.get("whole"):
+                        return _Found(missing=())
+                    if payload.get("draft"):
+                        draft = post.get("ts")
                     missing.discard(payload.get("part"))
         except _NotShown as error:
             _log.warning("slack_delivery_unknown", delivery_key=message.delivery_key, reason=str(error))
-            return []
-        return sorted(missing)
+            return _Found(missing=range(count) if draft else (), draft=draft)  # a draft can be edited unseen
+        return _Found(missing=sorted(missing), draft=draft)
 
     async def _own_posts(self, message: OutgoingMessage) -> AsyncIterator[Mapping[str, Any]]:
         """What the bot posted in the conversation after the message it answers. Files are never part of an answer."""

@@ -43,6 +43,8 @@ _NEVER_DELIVERED = frozenset(
         "message_limit_exceeded",
         "msg_too_long",
         "msg_blocks_too_long",
+        "message_not_found",
+        "cant_update_message",
         "no_text",
         "invalid_arguments",
         "ekm_access_denied",

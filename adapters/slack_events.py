@@ -12,11 +12,12 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-from adapters.slack_text import mentioned_users
+from adapters.slack_text import begins_with_mention, mentioned_users
 from bot.chat import Conversation
 from bot.commands import MessagePlace
+from bot.speaking import Addressed, Speaker
 
-EVENTS = ("app_mention", "message.im", "message.mpim")
+EVENTS = ("app_mention", "message.channels", "message.groups", "message.im", "message.mpim")
 """The events the app subscribes to, as its manifest lists them."""
 
 _SPOKEN_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
@@ -37,7 +38,7 @@ class ChannelKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlackPost:
-    """What a person posted for the bot.
+    """What somebody posted where the bot can read it.
 
     Attributes:
         team: the workspace the event came from.
@@ -49,6 +50,8 @@ class SlackPost:
         thread_ts: the id of the message that began the thread, where it stands in one.
         text: as Slack writes it.
         file_names: the names of the files that came with it.
+        speaker: what kind of author it has.
+        addressed: whom it was said to.
     """
 
     team: str
@@ -60,6 +63,14 @@ class SlackPost:
     thread_ts: str | None
     text: str
     file_names: tuple[str, ...] = ()
+    speaker: Speaker = Speaker.PERSON
+    addressed: Addressed = Addressed.NOBODY
+
+    @property
+    def is_to_us(self) -> bool:
+        """Whether a person says it to the bot alone or names it, as is needed for a command."""
+        to_us = self.kind is ChannelKind.DM or self.addressed is Addressed.US
+        return to_us and self.speaker is Speaker.PERSON
 
     @property
     def person(self) -> str:
@@ -74,46 +85,55 @@ class SlackPost:
 
 
 def read_post(body: Mapping[str, Any], *, bot_user: str) -> SlackPost | None:
-    """The post that an event brings, or None if it brings none that is meant for the bot.
+    """The post that an event brings, or None if nobody says anything with it.
 
-    Meant for the bot is every message of a person in a one-to-one chat, and elsewhere each that mentions it.
-    Bots, edits, deletions, joins and the like are not.
+    Edits, deletions, joins and the like are no posts, nor is what an incoming webhook writes.
 
     Args:
         body: the event's outer envelope, of type ``event_callback``.
         bot_user: the bot's own user id.
     """
     event = body.get("event") or {}
-    if not _is_spoken(event, bot_user):
+    team = body.get("team_id") or event.get("team")
+    if not _is_spoken(event) or not team:
         return None
     text = event.get("text") or ""
-    kind = _kind(event, shared=bool(body.get("is_ext_shared_channel")))
-    if kind is not ChannelKind.DM and bot_user not in mentioned_users(text):
-        return None
-    team = body.get("team_id") or event.get("team")
-    if not team:
-        return None
     return SlackPost(
         team=team,
         channel=event["channel"],
-        kind=kind,
+        kind=_kind(event, shared=bool(body.get("is_ext_shared_channel"))),
         user=event["user"],
         user_team=event.get("user_team") or event.get("team") or team,
         ts=event["ts"],
         thread_ts=event.get("thread_ts"),
         text=text,
         file_names=tuple(file["name"] for file in event.get("files") or () if file.get("name")),
+        speaker=_speaker(event, bot_user),
+        addressed=_addressed(event, text, bot_user),
     )
 
 
-def _is_spoken(event: Mapping[str, Any], bot_user: str) -> bool:
+def _is_spoken(event: Mapping[str, Any]) -> bool:
     return (
         event.get("type") in ("message", "app_mention")
         and event.get("subtype") in _SPOKEN_SUBTYPES
-        and not event.get("bot_id")
-        and event.get("user") not in (None, bot_user, _SYSTEM_USER)
+        and event.get("user") not in (None, _SYSTEM_USER)
         and all(event.get(field) for field in ("channel", "ts"))
     )
+
+
+def _speaker(event: Mapping[str, Any], bot_user: str) -> Speaker:
+    if event["user"] == bot_user:
+        return Speaker.OURSELVES
+    return Speaker.BOT if event.get("bot_id") else Speaker.PERSON
+
+
+def _addressed(event: Mapping[str, Any], text: str, bot_user: str) -> Addressed:
+    if bot_user in mentioned_users(text):
+        return Addressed.US
+    if begins_with_mention(text):
+        return Addressed.OTHERS
+    return Addressed.US if event.get("parent_user_id") == bot_user else Addressed.NOBODY
 
 
 def _kind(event: Mapping[str, Any], *, shared: bool) -> ChannelKind:
@@ -169,8 +189,12 @@ def conversation_in(channel: str, thread_ts: str | None, *, team: str, kind: Cha
         ChannelKind.PUBLIC: (public, None),
         ChannelKind.PRIVATE: (private, public),
     }.get(kind, (private, None))
-    key = f"slack:{team}:{channel}" + (f":{thread_ts}" if thread_ts else "")
-    return Conversation(platform="slack", key=key, audience=audience, community=community)
+    place = f"slack:{team}:{channel}"
+    if thread_ts is None:
+        return Conversation(platform="slack", key=place, audience=audience, community=community)
+    return Conversation(
+        platform="slack", key=f"{place}:{thread_ts}", audience=audience, community=community, parent=place
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

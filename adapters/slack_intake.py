@@ -19,6 +19,8 @@ from adapters.slack_directory import SlackDirectory
 from adapters.slack_events import ChannelKind, SlackPost, conversation_of, read_post
 from adapters.slack_text import from_slack, mentioned_users
 from bot.chat import IncomingMessage, OnMessage
+from bot.listener import IsForUs, plainly_for_us
+from bot.speaking import Heard, Speaker
 
 _MOST_NAMES = 10
 _DRAIN_PATIENCE = 5.0
@@ -34,6 +36,7 @@ class SlackIntake:
         bot_name: its name.
         directory: looks up names and channels.
         on_message: stores a message durably.
+        is_for_us: says which messages are for the bot.
         commands: run for messages that are commands; those are not stored.
     """
 
@@ -44,12 +47,14 @@ class SlackIntake:
         bot_name: str,
         directory: SlackDirectory,
         on_message: OnMessage,
+        is_for_us: IsForUs = plainly_for_us,
         commands: SlackCommands | None = None,
     ) -> None:
         self._bot_user = bot_user
         self._bot_name = bot_name
         self._directory = directory
         self._on_message = on_message
+        self._is_for_us = is_for_us
         self._commands = commands
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._open = 0
@@ -67,7 +72,7 @@ class SlackIntake:
         post = read_post(body, bot_user=self._bot_user)
         if post is None:
             return HTTPStatus.OK
-        if self._commands is not None and (begun := self._commands.receive_post(post)) is not None:
+        if post.is_to_us and self._commands is not None and (begun := self._commands.receive_post(post)) is not None:
             return begun
         self._open += 1
         self._idle.clear()
@@ -91,22 +96,34 @@ class SlackIntake:
             _log.warning("slack_drain_timed_out", messages=self._open)
 
     async def _store(self, post: SlackPost) -> None:
+        if post.speaker is Speaker.OURSELVES:
+            return
+        heard = await self._heard(post)
+        if await self._is_for_us(heard):
+            new = await self._on_message(heard.message)
+            _log.info("slack_message_received", channel=post.channel, ts=post.ts, new=new)
+
+    async def _heard(self, post: SlackPost) -> Heard:
         others = [user for user in mentioned_users(post.text) if user != self._bot_user]
         users = list(dict.fromkeys((post.user, *others)))[:_MOST_NAMES]
         kind, names = await asyncio.gather(self._kind(post), self._names(users))
         words = from_slack(post.text, bot_user=self._bot_user, names=names)
         attached = [f"[attached: {name}]" for name in post.file_names]
-        new = await self._on_message(
-            IncomingMessage(
+        return Heard(
+            message=IncomingMessage(
                 id=post.ts,
                 conversation=conversation_of(post, kind),
                 person=post.person,
                 author_name=names.get(post.user, post.user),
                 text="\n".join([words, *attached]).strip() or f"@{self._bot_name}",
                 sent_at=post.sent_at,
-            )
+            ),
+            speaker=post.speaker,
+            addressed=post.addressed,
+            in_thread=post.thread_ts is not None,
+            server=post.team,
+            channels=frozenset({post.channel}),
         )
-        _log.info("slack_message_received", channel=post.channel, ts=post.ts, kind=kind.value, new=new)
 
     async def _names(self, users: Sequence[str]) -> dict[str, str]:
         found = await asyncio.gather(*(self._directory.name(user) for user in users))

@@ -181,6 +181,7 @@ def escape(text: str) -> str:
 
 
 _MENTION = re.compile(r"<@(?P<user>[A-Z0-9]+)(\|[^<>]*)?>")
+_ADDRESSEE = re.compile(r"\s*<(@[A-Z0-9]|!subteam\^)")
 _REFERENCE = re.compile(r"<(?P<kind>[@#!]?)(?P<target>[^<>|]+)(\|(?P<label>[^<>]*))?>")
 _ENTITY = re.compile(r"&(lt|gt|amp);")
 _CHARACTERS = {"lt": "<", "gt": ">", "amp": "&"}
@@ -189,6 +190,11 @@ _CHARACTERS = {"lt": "<", "gt": ">", "amp": "&"}
 def mentioned_users(text: str) -> tuple[str, ...]:
     """The ids of the users a Slack text mentions, each once, in order."""
     return tuple(dict.fromkeys(found["user"] for found in _MENTION.finditer(text)))
+
+
+def begins_with_mention(text: str) -> bool:
+    """Whether a Slack text begins by naming a user or a group of users."""
+    return _ADDRESSEE.match(text) is not None
 
 
 def with_persons(text: str, *, bot_user: str, team: str) -> str:

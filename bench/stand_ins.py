@@ -39,9 +39,14 @@ class Nowhere:
     """Notes when an answer was handed to it, on ``perf_counter``'s scale."""
 
     platform = "console"
+    shows_drafts = False
 
     def __init__(self) -> None:
         self.sent_at = 0.0
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Nothing is shown."""
+        return ()
 
     async def send(self, message: OutgoingMessage) -> None:
         """Note the moment."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -34,7 +34,7 @@ from memory.messages import (
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.policy.text import clean, clean_value
-from memory.ports import ChatModel, TokenCounter
+from memory.ports import ChatModel, OnText, TokenCounter
 from memory.prompt.assembler import Gathered, Prompt, assemble
 from memory.records import SearchHit
 
@@ -94,14 +94,27 @@ class Agent:
         """The tools offered with every message."""
         return self._toolbox.specs
 
-    async def run_turn(self, memory: PersonMemory, exchange: Exchange, *, now: datetime) -> TurnResult:
+    async def run_turn(
+        self,
+        memory: PersonMemory,
+        exchange: Exchange,
+        *,
+        now: datetime,
+        begin_call: Callable[[], OnText] | None = None,
+    ) -> TurnResult:
         """Answer one stored message.
+
+        Args:
+            memory: the memory of the conversation.
+            exchange: the message, stored.
+            now: the present moment.
+            begin_call: called before each model call; gives what hears its text as it comes.
 
         Raises:
             ModelError: the model could not answer; nothing was stored beyond what its tools did.
         """
         gathered = await memory.gather(exchange, tools=self.tools, now=now)
-        turn = _Turn(gathered=gathered)
+        turn = _Turn(gathered=gathered, begin_call=begin_call)
         while True:
             response = await self._ask(turn, memory)
             if response.stop_reason is StopReason.REFUSAL:
@@ -135,7 +148,8 @@ class Agent:
             tools_enabled=turn.calls < parameters.tool_call_cap,
             person_hash=self._person_hash(memory.place.scope.person),
         )
-        response = _cleaned(await self.model.complete(prompt.request))
+        on_text = None if turn.begin_call is None else turn.begin_call()
+        response = _cleaned(await self.model.complete(prompt.request, on_text=on_text))
         if response.usage is not None:
             self._counter.calibrate(estimated=prompt.estimated, actual=response.usage.input_tokens)
         if response.stop_reason is StopReason.CONTEXT_EXCEEDED and not response.message.text.strip():
@@ -183,6 +197,7 @@ class _Turn:
     """The state of a turn while it runs."""
 
     gathered: Gathered
+    begin_call: Callable[[], OnText] | None = None
     prompt: Prompt | None = None
     calls: int = 0
     pauses: int = 0

@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from bot.agent import Agent
-from bot.chat import OnMessage
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
 from bot.config import Settings
 from bot.disk import wiped_disk
 from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
+from bot.listener import Listener
 from bot.logs import configure_logs
 from bot.offline import OFFLINE_NOTICE, OfflineModel
+from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
@@ -80,7 +81,13 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             parameters=parameters,
             secret=_secret(settings),
         )
-        handler = ChatHandler(system=system, agent=agent, clock=clock, admin_reads_dms=settings.slack_admin_reads_dms)
+        handler = ChatHandler(
+            system=system,
+            agent=agent,
+            clock=clock,
+            admin_reads_dms=settings.slack_admin_reads_dms,
+            drafts=settings.stream_replies,
+        )
         commands = Commands(
             COMMAND_TABLE,
             Services(
@@ -88,9 +95,14 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
                 clock=clock,
                 owners=settings.owners,
                 admin_reads_dms=settings.slack_admin_reads_dms,
+                channel_mode=settings.channel_mode,
             ),
         )
-        yield Application(settings=settings, system=system, handler=handler, commands=commands, clock=clock)
+        rules = SpeakingRules(access=settings.access, mode=settings.channel_mode, answer_bots=settings.answer_bots)
+        listener = Listener(system=system, rules=rules, clock=clock)
+        yield Application(
+            settings=settings, system=system, handler=handler, listener=listener, commands=commands, clock=clock
+        )
 
 
 async def run_platforms(settings: Settings) -> None:
@@ -107,8 +119,8 @@ async def run_platforms(settings: Settings) -> None:
     if (warning := wiped_disk(settings)) is not None:
         print(f"WARNING: {warning}", file=sys.stderr)
     async with open_application(settings, clock=SystemClock()) as application:
-        discord = _discord(settings, application.handler.accept, application.commands)
-        slack = _slack(settings, application.handler.accept, application.commands)
+        discord = _discord(application)
+        slack = _slack(application)
         await serve(
             application,
             [adapter for adapter in (discord, slack) if adapter is not None],
@@ -143,7 +155,7 @@ async def run_console(settings: Settings, *, name: str, audience: str, replay: b
         console = ConsoleAdapter(
             name=name,
             audience=audience,
-            on_message=application.handler.accept,
+            on_message=application.listener.guard(application.handler.accept),
             settled=application.handler.idle,
             clock=clock,
             read_line=terminal_reader(f"{name}> ") if at_terminal else pipe_reader(sys.stdin),
@@ -152,7 +164,6 @@ async def run_console(settings: Settings, *, name: str, audience: str, replay: b
             commands=application.commands,
         )
         await converse(application, console)
-        await application.system.settle()
 
 
 def _print_reply(text: str) -> None:
@@ -172,31 +183,35 @@ def _show_reply(agent_name: str) -> Callable[[str], None]:
     return show
 
 
-def _discord(settings: Settings, on_message: OnMessage, commands: Commands) -> DiscordAdapter | None:
+def _discord(application: Application) -> DiscordAdapter | None:
     """The adapter for Discord, where its token is set."""
+    settings = application.settings
     if settings.discord_token is None:
         return None
     from adapters.discord_adapter import DiscordAdapter
 
     return DiscordAdapter(
         token=settings.discord_token.get_secret_value(),
-        on_message=on_message,
-        commands=commands,
+        on_message=application.handler.accept,
+        is_for_us=application.listener.is_for_us,
+        commands=application.commands,
         api_url=settings.discord_api_url,
         gateway_url=settings.discord_gateway_url,
     )
 
 
-def _slack(settings: Settings, on_message: OnMessage, commands: Commands) -> SlackAdapter | None:
+def _slack(application: Application) -> SlackAdapter | None:
     """The adapter for Slack, where its token is set."""
+    settings = application.settings
     if settings.slack_bot_token is None:
         return None
     from adapters.slack_adapter import SlackAdapter
 
     return SlackAdapter(
         bot_token=settings.slack_bot_token.get_secret_value(),
-        on_message=on_message,
-        commands=commands,
+        on_message=application.handler.accept,
+        is_for_us=application.listener.is_for_us,
+        commands=application.commands,
         app_token=_revealed(settings.slack_app_token),
         signing_secret=_revealed(settings.slack_signing_secret),
         api_url=settings.slack_api_url,

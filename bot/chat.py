@@ -25,12 +25,19 @@ class Conversation:
         audience: who hears it: ``dm``, ``guild:<id>``, ``team:<id>`` or ``channel:<id>``.
         community: the server or team that a private channel belongs to, as ``guild:<id>`` or ``team:<id>``;
             None elsewhere.
+        parent: the key of the channel that a thread hangs on; None elsewhere.
     """
 
     platform: str
     key: str
     audience: str
     community: str | None = None
+    parent: str | None = None
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether only one person hears it."""
+        return self.audience == "dm"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +70,9 @@ class OutgoingMessage:
         in_reply_to: the platform's id of the message it answers.
         delivery_key: the same for every attempt to deliver this answer, and for no other.
         notice: what the person has to be told once, below the answer; None otherwise.
+        recipient: the person it answers.
+        draft: the platform's ids of the messages that show a draft of it, in order; empty where one may be there
+            whose id is not known; None where there is none.
     """
 
     conversation: Conversation
@@ -70,6 +80,8 @@ class OutgoingMessage:
     in_reply_to: str
     delivery_key: str
     notice: str | None = None
+    recipient: str | None = None
+    draft: tuple[str, ...] | None = None
 
     @property
     def whole_text(self) -> str:
@@ -78,7 +90,16 @@ class OutgoingMessage:
 
 
 class DeliveryFailed(Exception):
-    """The platform did not take a message; trying again later may help. The text is for the log."""
+    """The platform did not take a message; trying again later may help.
+
+    Args:
+        message: for the log.
+        retry_after: seconds after which trying again makes sense, or None where the platform did not say.
+    """
+
+    def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class DeliveryRefused(Exception):
@@ -97,8 +118,21 @@ class ChannelAdapter(Protocol):
         """``discord``, ``slack`` or ``console``."""
         ...
 
+    @property
+    def shows_drafts(self) -> bool:
+        """Whether ``draft`` may be called."""
+        ...
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Show what there is of an answer so far, in place of what earlier drafts of it showed.
+
+        Returns:
+            The platform's ids of the messages that show it now, for ``OutgoingMessage.draft``.
+        """
+        ...
+
     async def send(self, message: OutgoingMessage) -> None:
-        """Deliver a whole answer, in order, split where the platform needs it."""
+        """Deliver a whole answer, in order, split where the platform needs it; it takes the place of its draft."""
         ...
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:

@@ -6,6 +6,7 @@ Invariant: a command exists on a platform because it stands here, and for no oth
 from __future__ import annotations
 
 from bot.commands import Command
+from bot.commands_channels import CHANNEL_COMMANDS
 from bot.commands_facts import MEMORY_FACT_COMMANDS, MYDATA_FACT_COMMANDS
 from bot.commands_memory import MEMORY_COMMANDS
 from bot.commands_mydata import MYDATA_COMMANDS
@@ -14,5 +15,6 @@ COMMAND_TABLE: tuple[Command, ...] = (
     *MYDATA_COMMANDS,
     *MYDATA_FACT_COMMANDS,
     *MEMORY_COMMANDS,
+    *CHANNEL_COMMANDS,
     *MEMORY_FACT_COMMANDS,
 )

@@ -19,6 +19,7 @@ from bot import replies
 from bot.chat import Conversation
 from memory.errors import InvalidInput, MemorySystemError
 from memory.ports import Clock
+from memory.records import ChannelMode
 from memory.system import MemorySystem
 
 _log = structlog.get_logger(__name__)
@@ -141,6 +142,7 @@ class Services:
 
     Attributes:
         owners: persons who may act everywhere.
+        channel_mode: when the bot answers in a channel for which no admin chose otherwise.
         admin_reads_dms: whether a Slack workspace's admins see texts of direct messages.
     """
 
@@ -148,6 +150,7 @@ class Services:
     clock: Clock
     owners: frozenset[str] = frozenset()
     admin_reads_dms: bool = True
+    channel_mode: ChannelMode = ChannelMode.THREADS
 
 
 Handler = Callable[[Services, Invocation], Awaitable[CommandReply]]

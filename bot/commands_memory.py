@@ -109,24 +109,6 @@ async def _audit(services: Services, call: Invocation) -> CommandReply:
     return CommandReply(text=views.audit(newest))
 
 
-async def _silence(services: Services, call: Invocation) -> CommandReply:
-    where = call.conversation
-    if where.audience == "dm":
-        raise InvalidInput("A direct chat cannot be silenced. Use this in a channel.")
-    await _set_silence(services, call, silent=True)
-    return CommandReply(
-        text="I am silent in this channel: I neither answer nor keep anything that is said here, until "
-        "`/memory unsilence`."
-    )
-
-
-async def _unsilence(services: Services, call: Invocation) -> CommandReply:
-    if not await services.system.stores.consent.is_silenced(call.conversation.key):
-        return CommandReply(text="I am not silenced here.", succeeded=False)
-    await _set_silence(services, call, silent=False)
-    return CommandReply(text="I answer in this channel again.")
-
-
 async def _settings(services: Services, call: Invocation) -> CommandReply:
     shown = views.parameters(services.system.parameters)
     return CommandReply(text=f"{shown}\n- slack_admin_reads_dms: {services.admin_reads_dms}")
@@ -138,17 +120,6 @@ def _undone(heading: str, undone: Undone, about: Target) -> str:
 
 async def _open_sessions(services: Services, about: Target) -> list[Session]:
     return await services.system.stores.sessions.all_open(reach_of_scope(about.scope))
-
-
-async def _set_silence(services: Services, call: Invocation, *, silent: bool) -> None:
-    where = call.conversation
-    async with services.system.transaction() as tx:
-        await services.system.stores.consent.silence(
-            tx,
-            conversation=where.key,
-            community=where.community or where.audience,
-            at=services.clock.now() if silent else None,
-        )
 
 
 async def _suggest_versions(services: Services, call: Invocation) -> Sequence[Suggestion]:
@@ -235,7 +206,5 @@ MEMORY_COMMANDS: tuple[Command, ...] = (
         run=_audit,
         arguments=(PERSON,),
     ),
-    Command(group=Group.MEMORY, name="silence", help="Neither answer nor keep anything in this channel.", run=_silence),
-    Command(group=Group.MEMORY, name="unsilence", help="Answer in this channel again.", run=_unsilence),
     Command(group=Group.MEMORY, name="settings", help="The numbers that govern memory.", run=_settings),
 )

@@ -12,14 +12,23 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
-from pydantic import BeforeValidator, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from bot.env_file import unreadable_lines
+from bot.speaking import Access, Listed, check_ids
 from memory.errors import InvalidInput, MemorySystemError
 from memory.parameters import MemoryParameters, Preset, Sharing
-from memory.records import check_person
+from memory.records import ChannelMode, check_person
 
 _DEFAULTS = MemoryParameters()
 
@@ -36,6 +45,7 @@ def _setting(default: Any, description: str, example: str, **constraints: Any) -
     return Field(default, description=description, examples=[example], **constraints)
 
 
+Ids = Annotated[str | None, AfterValidator(check_ids)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
@@ -84,6 +94,37 @@ class Settings(BaseSettings):
         "Another address for Slack's API, for GovSlack or a proxy.",
         "https://slack-gov.com/api/",
         pattern="^https?://",
+    )
+    stream_replies: bool = _setting(
+        True, "Whether an answer is shown while it is written, where the platform can show that.", "false"
+    )
+
+    # when it speaks
+    channel_mode: ChannelMode = _setting(
+        ChannelMode.THREADS,
+        "When it answers in channels. mention: when named or replied to. threads: also in threads it takes part in. "
+        "open: always. Admins choose otherwise for single channels.",
+        "mention",
+    )
+    allow_servers: Ids = _setting(None, "Servers and workspaces to answer in, by id; empty for all.", "1001,T024BE7LD")
+    deny_servers: Ids = _setting(None, "Servers and workspaces to be silent in, by id.", "1001,T024BE7LD")
+    allow_channels: Ids = _setting(
+        None, "Channels to answer in, their threads included, by id; empty for all.", "2001,C024BE91L"
+    )
+    deny_channels: Ids = _setting(None, "Channels to be silent in, their threads included, by id.", "2001,C024BE91L")
+    allow_users: Ids = _setting(None, "People to answer, by id; with ALLOW_ROLES empty, nobody else.", "3001,U024BE7LH")
+    deny_users: Ids = _setting(None, "People not to answer, by id.", "3001,U024BE7LH")
+    allow_roles: Ids = _setting(None, "Roles of Discord whose members to answer, beside ALLOW_USERS.", "4001")
+    deny_roles: Ids = _setting(None, "Roles of Discord whose members not to answer.", "4001")
+    answer_bots: bool = _setting(
+        False, "Whether other bots that name this one are answered, at most 20 times a minute each.", "true"
+    )
+    channel_context_messages: int = _setting(
+        _DEFAULTS.channel_context_messages,
+        "Messages of others in a channel, since the person was last answered there, shown with a message; 0 for none.",
+        "20",
+        ge=0,
+        le=100,
     )
 
     # who may look after memory
@@ -252,6 +293,16 @@ class Settings(BaseSettings):
         return frozenset(_persons(self.bot_owners))
 
     @property
+    def access(self) -> Access:
+        """The lists of servers, channels, users and roles."""
+        return Access(
+            servers=Listed.of(self.allow_servers, self.deny_servers),
+            channels=Listed.of(self.allow_channels, self.deny_channels),
+            users=Listed.of(self.allow_users, self.deny_users),
+            roles=Listed.of(self.allow_roles, self.deny_roles),
+        )
+
+    @property
     def memory_parameters(self) -> MemoryParameters:
         """The numbers of the memory system."""
         return MemoryParameters(
@@ -269,6 +320,7 @@ class Settings(BaseSettings):
             eviction_threshold=self.eviction_threshold,
             eviction_target=self.eviction_target,
             max_conversation_history=self.max_conversation_history,
+            channel_context_messages=self.channel_context_messages,
             history_target=min(_DEFAULTS.history_target, max(1, self.max_conversation_history // 2)),
             core_memory_limit=self.core_memory_limit,
             tool_call_cap=self.tool_call_cap,

@@ -10,21 +10,15 @@ import asyncio
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import structlog
 
 from bot import replies
 from bot.agent import Agent, TurnResult
-from bot.chat import (
-    ChannelAdapter,
-    DeliveryFailed,
-    DeliveryRefused,
-    IncomingMessage,
-    OutgoingMessage,
-    incoming_from_json,
-    incoming_to_json,
-)
+from bot.chat import ChannelAdapter, DeliveryFailed, IncomingMessage, incoming_from_json, incoming_to_json
+from bot.delivery import Delivery, Task
+from bot.reply_stream import Sleep
 from bot.scope_queues import ScopeQueues
 from memory.errors import AnsweredElsewhere, MemorySystemError
 from memory.exchange import Exchange
@@ -47,13 +41,24 @@ class ChatHandler:
         agent: runs turns.
         clock: where the time comes from.
         admin_reads_dms: SLACK_ADMIN_READS_DMS, of which people are told.
+        drafts: STREAM_REPLIES, whether an answer is shown while it is written.
+        sleep: waits for so many seconds.
     """
 
-    def __init__(self, *, system: MemorySystem, agent: Agent, clock: Clock, admin_reads_dms: bool = True) -> None:
+    def __init__(
+        self,
+        *,
+        system: MemorySystem,
+        agent: Agent,
+        clock: Clock,
+        admin_reads_dms: bool = True,
+        drafts: bool = True,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
         self._system = system
         self._agent = agent
         self._clock = clock
-        self._admin_reads_dms = admin_reads_dms
+        self._delivery = Delivery(system=system, admin_reads_dms=admin_reads_dms, drafts=drafts, sleep=sleep)
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
         self._in_flight: set[int] = set()
@@ -76,14 +81,12 @@ class ChatHandler:
         """Clean a message's text, take secrets out of it, store it durably and queue its turn.
 
         Returns:
-            False if the same message was accepted before, or an admin silenced the bot in its channel.
+            False if the same message was accepted before.
         """
         async with self._taking_up:
             return await self._take_up(incoming)
 
     async def _take_up(self, incoming: IncomingMessage) -> bool:
-        if await self._system.stores.consent.is_silenced(incoming.conversation.key):
-            return False
         incoming = replace(incoming, text=redact(clean(incoming.text)), author_name=clean(incoming.author_name))
         memory = self._memory_of(incoming)
         item = await self._system.stores.inbox.accept(
@@ -95,7 +98,8 @@ class ChatHandler:
         )
         if item is None:
             return False
-        self._queue(_Task(item=item, incoming=incoming, channel=self._channels[self._route(incoming)]))
+        channel = self._channels[self._route(incoming)]
+        self._queue(Task(item=item, incoming=incoming, channel=channel, is_new=True, draft=None))
         return True
 
     async def recover(self) -> int:
@@ -111,7 +115,7 @@ class ChatHandler:
                 incoming = incoming_from_json(item.payload)
                 channel = self._channels.get(self._route(incoming))
                 if channel is not None and item.id not in under_way:
-                    self._queue(_Task(item=item, incoming=incoming, channel=channel))
+                    self._queue(Task(item=item, incoming=incoming, channel=channel, is_new=False, draft=item.draft))
                     queued += 1
         return queued
 
@@ -123,7 +127,7 @@ class ChatHandler:
         """Wait until every queued turn is done."""
         await self._queues.idle()
 
-    def _queue(self, task: _Task) -> None:
+    def _queue(self, task: Task) -> None:
         async def turn() -> None:
             try:
                 await self._turn(task)
@@ -143,7 +147,7 @@ class ChatHandler:
             person=incoming.person, audience=where.audience, conversation=where.key, community=where.community
         )
 
-    async def _turn(self, task: _Task) -> None:
+    async def _turn(self, task: Task) -> None:
         log = _log.bind(inbox_id=task.item.id, conversation=task.incoming.conversation.key)
         try:
             await self._answer(task)
@@ -157,19 +161,19 @@ class ChatHandler:
             error_id = secrets.token_hex(4)
             log.exception("turn_broke", error_id=error_id)
             with suppress(DeliveryFailed, MemorySystemError):
-                await self._deliver(task, replies.bug(error_id))
+                await self._delivery.deliver(task, replies.bug(error_id))
 
-    async def _answer(self, task: _Task) -> None:
+    async def _answer(self, task: Task) -> None:
         if self._clock.now() - task.item.accepted_at > self._system.parameters.answer_within:
             await self._give_up(task)
         elif task.item.reply is not None:
-            await self._deliver(task, task.item.reply)
+            await self._delivery.deliver(task, task.item.reply)
         elif not task.incoming.text:
-            await self._deliver(task, replies.EMPTY_MESSAGE)
+            await self._delivery.deliver(task, replies.EMPTY_MESSAGE)
         else:
             await self._take_turn(task)
 
-    async def _take_turn(self, task: _Task) -> None:
+    async def _take_turn(self, task: Task) -> None:
         memory = self._memory_of(task.incoming)
         exchange: Exchange | None = None
         failed = False
@@ -177,7 +181,8 @@ class ChatHandler:
             async with task.channel.typing(task.incoming.conversation):
                 exchange = await memory.begin(_new_message(task.incoming), task.item)
                 now = max(self._clock.now(), task.incoming.sent_at)
-                result = await self._agent.run_turn(memory, exchange, now=now)
+                async with self._delivery.drafting(task) as begin_call:
+                    result = await self._agent.run_turn(memory, exchange, now=now, begin_call=begin_call)
                 await self._store(memory, exchange, result, task.item)
             reply = result.reply
         except AnsweredElsewhere:
@@ -186,7 +191,7 @@ class ChatHandler:
             _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
             reply = replies.trouble(error)
             failed = True
-        await self._deliver(task, reply)
+        await self._delivery.deliver(task, reply)
         if exchange is not None:
             if failed:
                 await memory.learn_unanswered(exchange)
@@ -205,39 +210,14 @@ class ChatHandler:
                 item=item,
             )
 
-    async def _deliver(self, task: _Task, reply: str) -> None:
-        is_first = await self._system.sending(task.item, reply)
-        notice = replies.notice(task.incoming.conversation, admin_reads_dms=self._admin_reads_dms)
-        outgoing = OutgoingMessage(
-            conversation=task.incoming.conversation,
-            text=reply,
-            in_reply_to=task.incoming.id,
-            delivery_key=f"{task.item.id:x}",
-            notice=notice if is_first else None,
-        )
-        state = InboxState.DELIVERED
-        if task.item.state is not InboxState.SENDING or not await task.channel.was_delivered(outgoing):
-            try:
-                await task.channel.send(outgoing)
-            except DeliveryRefused as error:
-                _log.warning("delivery_refused", inbox_id=task.item.id, error=str(error))
-                state = InboxState.DROPPED
-        await self._system.mark(task.item, state)
-
-    async def _give_up(self, task: _Task) -> None:
+    async def _give_up(self, task: Task) -> None:
         if task.incoming.text and task.item.message_id is None:
             await self._memory_of(task.incoming).keep_unanswered(_new_message(task.incoming), task.item)
-        await self._system.mark(task.item, InboxState.DROPPED)
+        if task.draft is None:
+            await self._system.mark(task.item, InboxState.DROPPED)
+        else:
+            await self._delivery.deliver(task, replies.BROKEN_OFF)
         _log.warning("too_late_to_answer", inbox_id=task.item.id)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Task:
-    """An accepted message and the way its answer travels."""
-
-    item: InboxItem
-    incoming: IncomingMessage
-    channel: ChannelAdapter
 
 
 def _new_message(incoming: IncomingMessage) -> NewMessage:

@@ -21,6 +21,7 @@ from bot.chat import ChannelAdapter, PlatformAdapter
 from bot.commands import Commands
 from bot.config import ConfigurationError, Settings
 from bot.handler import ChatHandler
+from bot.listener import Listener
 from bot.scheduler import Scheduler
 from memory.ports import Clock
 from memory.system import MemorySystem
@@ -33,6 +34,8 @@ _log = structlog.get_logger(__name__)
 # Hosts give a process about 10 seconds (Procfile hosts, Docker) to 30 (Kubernetes) before they kill it.
 _DRAIN_SECONDS = 9.0
 _TIDY_SECONDS = 3_600.0
+# How long the end of a conversation waits for vectors; the words of what was said are found without them.
+_EMBEDDING_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +45,7 @@ class Application:
     settings: Settings
     system: MemorySystem
     handler: ChatHandler
+    listener: Listener
     commands: Commands
     clock: Clock
 
@@ -119,10 +123,16 @@ async def converse(app: Application, console: ConsoleChannel) -> None:
     async with _stop_signals() as stop, _background(app):
         app.handler.open()
         try:
-            await _first(stop.wait(), console.run())
-            await app.handler.idle()
+            await _first(stop.wait(), _whole_input(app, console))
         finally:
             await app.handler.drain(_DRAIN_SECONDS)
+
+
+async def _whole_input(app: Application, console: ConsoleChannel) -> None:
+    """Answer until the input ends, then learn from what was said: the next command may ask for it."""
+    await console.run()
+    await app.handler.idle()
+    await app.system.settle(embedding_seconds=_EMBEDDING_SECONDS)
 
 
 @asynccontextmanager

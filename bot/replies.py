@@ -23,6 +23,7 @@ from memory.errors import (
 EMPTY_MESSAGE = "Your message has no text that I can read. Write me something and I will answer."
 REFUSED = "I can't help with that. Let's talk about something else."
 NOTHING_TO_SAY = "I have no answer to that. Could you put it differently?"
+BROKEN_OFF = "I was interrupted while I wrote this answer. Please ask again."
 CUT_OFF = " … (cut off: the answer was longer than I may write)"
 
 _KEPT = " Your message is kept."

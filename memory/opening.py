@@ -27,8 +27,10 @@ from memory.stores.audit import AuditStore
 from memory.stores.block_sources import BlockSources
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
+from memory.stores.channels import ChannelStore
 from memory.stores.closures import ClosureStore
 from memory.stores.consent import ConsentStore
+from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.fact_sources import FactSources
 from memory.stores.fact_table import FactTable
@@ -37,6 +39,8 @@ from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
 from memory.stores.posts import PostStore
+from memory.stores.procedure_versions import ProcedureVersionStore
+from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
@@ -68,6 +72,7 @@ def open_stores(
     """
     search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
     revisions = FactRevisionStore(database, ids)
+    procedure_versions = ProcedureVersionStore(database)
     return Stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
@@ -77,6 +82,9 @@ def open_stores(
         fact_revisions=revisions,
         journal=JournalStore(database, ids),
         working=WorkingStore(database),
+        episodes=EpisodeStore(database, search, ids),
+        procedures=ProcedureStore(database, search, procedure_versions, ids),
+        procedure_versions=procedure_versions,
         reply_sources=ReplySourceStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
@@ -86,6 +94,7 @@ def open_stores(
         closures=ClosureStore(database),
         search=search,
         calibration=CalibrationStore(database),
+        channels=ChannelStore(database),
     )
 
 

@@ -57,6 +57,8 @@ class MemoryParameters:
         retrieved_share: share of the room left that retrieved text may take.
         retrieved_hits: recall and archival hits shown with a message, at most.
         tool_result_max_tokens: longest tool result shown to the model, in tokens.
+        channel_context_messages: messages of others in a channel that are shown with a message, at most.
+        channel_context_tokens: size of all of them together, at most, estimated.
         answer_within: an unanswered message older than this is not answered after a restart.
     """
 
@@ -84,6 +86,8 @@ class MemoryParameters:
     retrieved_share: float = 1 / 3
     retrieved_hits: int = 3
     tool_result_max_tokens: int = 2_000
+    channel_context_messages: int = 20
+    channel_context_tokens: int = 1_000
     answer_within: timedelta = timedelta(minutes=15)
 
     @property

@@ -152,6 +152,7 @@ passages = _personal(
     Column("metadata", JSON, nullable=False),
     Column("source_message", BigInteger),
     Column("forgotten_at", UtcDateTime),
+    Column("forgotten_reason", Text),
 )
 Index("passages_by_hash", passages.c.person, passages.c.audience, passages.c.content_hash)
 
@@ -190,6 +191,7 @@ inbox = _personal(
     Column("state", String(16), nullable=False),
     Column("message_id", BigInteger),
     Column("reply", Text),
+    Column("draft", JSON(none_as_null=True)),
     Column("edited_text", Text),  # what the message says by now, where that changed before its turn
     Column("edited_at", UtcDateTime),
     UniqueConstraint("person", "conversation", "platform_id", name="inbox_once"),
@@ -312,6 +314,65 @@ reply_sources = _personal(
     Column("sources", JSON, nullable=False),
 )
 
+episodes = _personal(
+    "episodes",
+    Column("id", BigInteger, primary_key=True),
+    Column("conversation", String(200), nullable=False),
+    Column("started_at", UtcDateTime, nullable=False),
+    Column("ended_at", UtcDateTime, nullable=False),
+    Column("participants", JSON, nullable=False),
+    Column("message_count", Integer, nullable=False),
+    Column("first_message", BigInteger, nullable=False),
+    Column("last_message", BigInteger, nullable=False),
+    Column("summary", Text, nullable=False),
+    Column("goal", Text, nullable=False),
+    Column("journey", JSON, nullable=False),
+    Column("outcome", String(16), nullable=False),
+    Column("key_moments", JSON, nullable=False),
+    Column("lessons", JSON, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("importance", Float, nullable=False),
+    Column("made_at", UtcDateTime, nullable=False),
+    Column("actor", String(200), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("source_message", BigInteger),
+    Column("session_id", BigInteger),
+    Column("job", String(200)),
+    Column("forgotten_at", UtcDateTime),
+    Column("forgotten_reason", Text, nullable=False, default=""),
+)
+Index("episodes_by_date", episodes.c.person, episodes.c.audience, episodes.c.started_at)
+Index("episodes_of_session", episodes.c.person, episodes.c.audience, episodes.c.session_id)
+
+procedures = _personal(
+    "procedures",
+    Column("id", BigInteger, primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("content", JSON, nullable=False),  # description, steps, examples, triggers, difficulty
+    Column("state", String(16), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    Column("usage_count", Integer, nullable=False, default=0),
+    Column("success_rate", Float),
+)
+
+procedure_versions = _personal(
+    "procedure_versions",
+    Column("procedure_id", BigInteger, primary_key=True),
+    Column("version", Integer, primary_key=True),
+    Column("action", String(16), nullable=False),
+    Column("name", String(200), nullable=False),
+    Column("content", JSON, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("actor", String(200), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("source_message", BigInteger),
+    Column("session_id", BigInteger),
+    Column("job", String(200)),
+)
+
 closed_scopes = _personal(
     "closed_scopes",
     Column("place", String(80), nullable=False),
@@ -320,13 +381,16 @@ closed_scopes = _personal(
 Index("closed_scopes_by_place", closed_scopes.c.place)
 Index("closed_scopes_by_date", closed_scopes.c.closed_at)
 
-silenced_channels = Table(
-    "silenced_channels",
+channels = Table(
+    "channels",
     metadata,
     Column("conversation", String(200), primary_key=True),
     Column("community", String(80), nullable=False),
-    Column("silenced_at", UtcDateTime, nullable=False),
+    Column("silenced_at", UtcDateTime),
+    Column("mode", String(16)),
+    Column("engaged_at", UtcDateTime),
 )
+Index("channels_engaged", channels.c.engaged_at)
 
 token_calibration = Table(
     "token_calibration",

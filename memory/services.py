@@ -25,13 +25,17 @@ from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
+from memory.stores.channels import ChannelStore
 from memory.stores.closures import ClosureStore
 from memory.stores.consent import ConsentStore
+from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.procedure_versions import ProcedureVersionStore
+from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
@@ -52,6 +56,9 @@ class Stores:
     fact_revisions: FactRevisionStore
     journal: JournalStore
     working: WorkingStore
+    episodes: EpisodeStore
+    procedures: ProcedureStore
+    procedure_versions: ProcedureVersionStore
     reply_sources: ReplySourceStore
     inbox: InboxStore
     summaries: SummaryStore
@@ -61,6 +68,7 @@ class Stores:
     closures: ClosureStore
     search: SearchStore
     calibration: CalibrationStore
+    channels: ChannelStore
 
     @property
     def personal(self) -> tuple[PersonalStore, ...]:
@@ -74,6 +82,9 @@ class Stores:
             self.fact_revisions,
             self.journal,
             self.working,
+            self.episodes,
+            self.procedures,
+            self.procedure_versions,
             self.reply_sources,
             self.inbox,
             self.summaries,

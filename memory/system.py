@@ -5,8 +5,9 @@ Invariant: everything is built here and nowhere else in this package; whoever op
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 import structlog
@@ -30,6 +31,7 @@ from memory.services import Services
 _log = structlog.get_logger(__name__)
 
 _SWEPT_AT_ONCE = 100
+_THREADS_FOLLOWED = timedelta(days=30)
 _FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
 
 
@@ -110,13 +112,21 @@ class MemorySystem:
         await self._services.warm_up()
 
     async def tidy(self) -> None:
-        """Let go of jobs that were done long ago."""
-        await self.stores.jobs.prune(self._services.clock.now() - _FINISHED_JOBS_KEPT)
+        """Let go of jobs that were done long ago, and of threads that fell silent long ago."""
+        now = self._services.clock.now()
+        await self.stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
+        async with self.transaction() as tx:
+            await self.stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
 
     async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""
         async with self.transaction() as tx:
             await self.stores.inbox.mark(item.scope, tx, item=item, state=state)
+
+    async def note_draft(self, item: InboxItem, draft: tuple[str, ...]) -> None:
+        """Note the ids of the messages that show an answer while it is written, before the first one as none."""
+        async with self.transaction() as tx:
+            await self.stores.inbox.note_draft(item.scope, tx, item=item, draft=draft)
 
     async def sending(self, item: InboxItem, reply: str) -> bool:
         """Note the reply that is about to be sent.
@@ -138,10 +148,17 @@ class MemorySystem:
         async with self._services.database.transaction() as tx:
             yield tx
 
-    async def settle(self) -> None:
-        """Wait until every job that is due is done, and everything stored is embedded."""
+    async def settle(self, *, embedding_seconds: float | None = None) -> None:
+        """Wait until every job that is due is done, and everything stored is embedded.
+
+        Args:
+            embedding_seconds: how long to wait for the embedding; None for as long as it takes. After a change of
+                embedder that may be hours, and what is left is embedded after the next start.
+        """
         await self._services.jobs.settle()
-        await self.embedded()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(embedding_seconds):
+                await self.embedded()
 
     async def embedded(self) -> None:
         """Wait until everything stored is embedded, or the embedder failed."""
@@ -197,6 +214,9 @@ async def open_memory(
             stores.fact_revisions,
             stores.journal,
             stores.working,
+            stores.episodes,
+            stores.procedures,
+            stores.procedure_versions,
             stores.summaries,
             stores.audit,
             stores.consent,

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -134,12 +135,20 @@ class ScriptedModel:
 class RecordingChannel:
     """A channel adapter that keeps what it was given."""
 
-    def __init__(self, platform: str = "console") -> None:
+    def __init__(self, platform: str = "console", *, shows_drafts: bool = False) -> None:
         self.platform = platform
         self.sent: list[OutgoingMessage] = []
         self.failures: list[Exception] = []
         self.typing_in: list[str] = []
         self.delivered = asyncio.Event()
+        self.shows_drafts = shows_drafts
+        self.drafts: list[OutgoingMessage] = []
+
+    async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.drafts.append(message)
+        return (f"draft-{message.delivery_key}",)
 
     async def send(self, message: OutgoingMessage) -> None:
         if self.failures:
@@ -158,3 +167,52 @@ class RecordingChannel:
     @property
     def texts(self) -> list[str]:
         return [message.text for message in self.sent]
+
+
+class Pauses:
+    """A sleep that ends when a test says so.
+
+    Attributes:
+        asked: how long each was to last, in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.asked: list[float] = []
+        self._waiting: asyncio.Queue[asyncio.Event] = asyncio.Queue()
+
+    async def __call__(self, seconds: float) -> None:
+        self.asked.append(seconds)
+        over = asyncio.Event()
+        self._waiting.put_nowait(over)
+        await over.wait()
+
+    async def end_one(self) -> None:
+        """Wait until somebody sleeps, and wake them."""
+        (await self._waiting.get()).set()
+
+
+class WritingModel(ScriptedModel):
+    """A model that writes piece by piece: after each it waits until the test calls ``go_on``."""
+
+    def __init__(self, *answers: Script, default: Script = "ok") -> None:
+        super().__init__(*answers, default=default)
+        self._steps: asyncio.Queue[None] = asyncio.Queue()
+        self.wrote = asyncio.Event()
+
+    def go_on(self) -> None:
+        """Let it write its next piece, or end."""
+        self._steps.put_nowait(None)
+
+    async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
+        async def piece_by_piece(text: str) -> None:
+            for piece in text.split("|"):
+                if on_text is not None:
+                    await on_text(piece)
+                self.wrote.set()
+                await self._steps.get()
+
+        answer = await super().complete(request, on_text=piece_by_piece)
+        parts = tuple(
+            TextPart(text=part.text.replace("|", "")) if isinstance(part, TextPart) else part for part in answer.parts
+        )
+        return replace(answer, parts=parts)

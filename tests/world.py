@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,10 +11,13 @@ from pathlib import Path
 from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
+from bot.listener import Listener
+from bot.reply_stream import Sleep
+from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
-from memory.ports import ChatModel, TokenCounter
+from memory.ports import ChatModel, Embedder, TokenCounter
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, RecordingChannel, ScriptedModel, WordTokenCounter
 
@@ -29,11 +33,16 @@ class World:
 
     system: MemorySystem
     handler: ChatHandler
+    listener: Listener
     channel: RecordingChannel
     model: ScriptedModel
     memory_model: ScriptedModel
     clock: FakeClock
     said: int = field(default=0)
+
+    def rule(self, rules: SpeakingRules) -> None:
+        """From now on the bot speaks by these rules."""
+        self.listener = Listener(system=self.system, rules=rules, clock=self.clock)
 
     def incoming(
         self, text: str, *, who: str = "ann", where: Conversation | None = None, message_id: str | None = None
@@ -77,6 +86,10 @@ async def running(
     counter: TokenCounter | None = None,
     channel: RecordingChannel | None = None,
     parameters: MemoryParameters | None = None,
+    rules: SpeakingRules | None = None,
+    embedder: Embedder | None = None,
+    sleep: Sleep = asyncio.sleep,
+    drafts: bool = True,
     start: bool = True,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
@@ -86,6 +99,9 @@ async def running(
         model: the scripted chat model, which keeps the requests.
         memory_model: the scripted model that looks after memory.
         chat_model: another chat model in place of the scripted one.
+        rules: when the bot speaks.
+        sleep: waits between two drafts of an answer.
+        drafts: whether answers are shown while they are written.
         start: whether to take up what was left and begin to answer.
     """
     clock = clock or FakeClock()
@@ -96,7 +112,7 @@ async def running(
     channel = channel or RecordingChannel()
     async with open_memory(
         database_url=f"sqlite:///{folder}/keepsake.db",
-        embedder=HashEmbedder(),
+        embedder=embedder or HashEmbedder(),
         counter=counter,
         memory_model=memory_model,
         parameters=parameters,
@@ -109,12 +125,18 @@ async def running(
             parameters=parameters,
             secret=b"test",
         )
-        handler = ChatHandler(system=system, agent=agent, clock=clock)
+        handler = ChatHandler(system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts)
         handler.attach({channel.platform: channel})
         if start:
             await handler.recover()
             handler.open()
         yield World(
-            system=system, handler=handler, channel=channel, model=model, memory_model=memory_model, clock=clock
+            system=system,
+            handler=handler,
+            listener=Listener(system=system, rules=rules or SpeakingRules(), clock=clock),
+            channel=channel,
+            model=model,
+            memory_model=memory_model,
+            clock=clock,
         )
         await handler.drain(5)

@@ -16,8 +16,9 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
-from sqlalchemy import BigInteger, Float, select, text
+from sqlalchemy import BigInteger, Float, Select, bindparam, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -48,6 +49,21 @@ _FIND = text(
     "SELECT id, badness FROM (SELECT rowid AS id, bm25(search_text, 0.0, 1.0) AS badness FROM search_text "
     "WHERE search_text MATCH :match ORDER BY rowid DESC LIMIT :scored) ORDER BY badness LIMIT :limit"
 ).columns(id=BigInteger, badness=Float)
+
+
+def _within(*, in_audiences: bool) -> Select[Any]:
+    """What ``_FIND`` found, as far as it is within reach. Made once: making it takes longer than running it."""
+    found, entry = _FIND.subquery("found"), search_entries.c
+    statement = (
+        select(entry.id, entry.person, entry.audience, entry.record_id, found.c.badness)
+        .join(found, entry.id == found.c.id)
+        .where(entry.person == bindparam("person"), entry.source == bindparam("source"))
+        .order_by(found.c.badness, entry.id.desc())
+    )
+    return statement.where(entry.audience.in_(bindparam("audiences", expanding=True))) if in_audiences else statement
+
+
+_WITHIN, _WITHIN_AUDIENCES = _within(in_audiences=False), _within(in_audiences=True)
 
 
 class SqliteTextIndex:
@@ -97,8 +113,12 @@ class SqliteTextIndex:
         if reach.audiences is not None:
             statement = statement.where(entry.audience.in_(sorted(reach.audiences)))
         counted = connection.execute(_COUNT, {"owners": owners, "terms": json.dumps(terms), "most": _MAX_SCORED + 1})
-        match = _match(owners, [(row.term, row.entries) for row in counted])
-        rows = connection.execute(statement, {"match": match, "scored": _MAX_SCORED, "limit": limit})
+        match = _match(owners, [(row.term, row.entries) for row in counted.all()])
+        values = {"person": reach.person, "source": source.value, "match": match, "scored": _MAX_SCORED, "limit": limit}
+        if reach.audiences is None:
+            rows = connection.execute(_WITHIN, values).all()
+        else:
+            rows = connection.execute(_WITHIN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
         return [
             EntryScore(
                 entry_id=row.id,

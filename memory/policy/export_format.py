@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from memory.errors import InvalidInput
+from memory.policy.export_experience import EpisodeRow, ProcedureRow, ProcedureVersionRow
 from memory.policy.export_rows import (
     Audience,
     AuditRow,
@@ -89,6 +90,9 @@ class KeptInScope(Strict):
     fact_revisions: tuple[FactRevisionRow, ...] = ()
     journal: tuple[JournalRow, ...] = ()
     working: tuple[WorkingRow, ...] = ()
+    episodes: tuple[EpisodeRow, ...] = ()
+    procedures: tuple[ProcedureRow, ...] = ()
+    procedure_versions: tuple[ProcedureVersionRow, ...] = ()
     summaries: tuple[SummaryVersionRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     consent: Annotated[tuple[ConsentRow, ...], Field(max_length=1)] = ()

@@ -188,6 +188,7 @@ class PassageRow(Strict):
     metadata: dict[str, Any]
     source_message: Id | None
     forgotten_at: Moment | None
+    forgotten_reason: Text | None = None
 
     @model_validator(mode="after")
     def _hash_right(self) -> PassageRow:

@@ -10,7 +10,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from memory.policy.late_interaction import likeness
@@ -178,7 +178,14 @@ def _smoothed(group: Sequence[RankedEntry]) -> list[RankedEntry]:
     """The entries of one group with a share of what the best of them have, each score at most 1."""
     best = sorted((ranked.score for ranked in group), reverse=True)[:_SESSION_BEST]
     share = _SESSION_SHARE * sum(best) / _SESSION_BEST
-    return [replace(ranked, score=min(1.0, (ranked.score + share) / (1.0 + _SESSION_SHARE))) for ranked in group]
+    return [
+        RankedEntry(
+            entry=ranked.entry,
+            text_share=ranked.text_share,
+            score=min(1.0, (ranked.score + share) / (1.0 + _SESSION_SHARE)),
+        )
+        for ranked in group
+    ]
 
 
 def why_found(ranked: RankedEntry) -> str:

@@ -3,6 +3,7 @@
 One face over modules by topic; the rest of the project imports from here.
 """
 
+from memory.records.channels import ChannelMode, ChannelState
 from memory.records.conversations import (
     EvictionReason,
     InboxItem,
@@ -10,6 +11,19 @@ from memory.records.conversations import (
     NewMessage,
     Session,
     StoredMessage,
+)
+from memory.records.experience import (
+    Difficulty,
+    Episode,
+    Example,
+    HowTo,
+    KeyMoment,
+    MomentKind,
+    Narrative,
+    Outcome,
+    Procedure,
+    ProcedureState,
+    ProcedureVersion,
 )
 from memory.records.facts import (
     WANTS_FORGOTTEN,
@@ -61,20 +75,33 @@ __all__ = [
     "Candidate",
     "CandidateKind",
     "Change",
+    "ChannelMode",
+    "ChannelState",
+    "Difficulty",
     "EntryScore",
+    "Episode",
     "EvictionReason",
+    "Example",
     "Fact",
     "FactOp",
     "FactOperation",
     "FactRevision",
     "FactState",
+    "HowTo",
     "InboxItem",
     "InboxState",
     "Job",
     "JobState",
+    "KeyMoment",
     "MemoryBlock",
+    "MomentKind",
+    "Narrative",
     "NewMessage",
+    "Outcome",
     "Passage",
+    "Procedure",
+    "ProcedureState",
+    "ProcedureVersion",
     "Reach",
     "Scope",
     "SearchEntry",

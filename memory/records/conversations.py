@@ -124,6 +124,8 @@ class InboxItem:
         payload: the incoming message as JSON, the adapter seam's own form.
         message_id: the id of its copy in the recall log, once a turn has begun.
         reply: the reply's text, once there is one.
+        draft: the platform's ids of the messages that show the answer while it is written; empty where the first
+            is about to be posted, None where none is.
         edited_text: what the message says by now, where its author changed it before its turn began.
         edited_at: when that was.
     """
@@ -137,5 +139,6 @@ class InboxItem:
     state: InboxState
     message_id: int | None = None
     reply: str | None = None
+    draft: tuple[str, ...] | None = None
     edited_text: str | None = None
     edited_at: datetime | None = None

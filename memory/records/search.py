@@ -19,7 +19,7 @@ class Passage:
         memory_type: ``fact``, ``document``, ``preference``, ``episode`` or another word of the caller's.
         importance: 0 to 1.
         access_count: how often a search returned it.
-        forgotten_at: when it was forgotten (it stays, but no search finds it).
+        forgotten_at, forgotten_reason: when and why it was forgotten (it stays, but no search finds it).
     """
 
     id: int
@@ -33,6 +33,7 @@ class Passage:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     source_message: int | None = None
     forgotten_at: datetime | None = None
+    forgotten_reason: str | None = None
 
 
 class Source(StrEnum):
@@ -41,6 +42,8 @@ class Source(StrEnum):
     RECALL = "recall"
     ARCHIVAL = "archival"
     FACT = "fact"
+    EPISODE = "episode"
+    PROCEDURE = "procedure"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

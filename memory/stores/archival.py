@@ -39,9 +39,11 @@ from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
 from memory.schema import archival_stats, passages
 from memory.stores.scoped import (
     as_stored,
+    by_keys,
     delete_scope,
     in_reach,
     in_scope,
+    key_values,
     restore_rows,
     rows_of_scope,
     scope_of_row,
@@ -54,7 +56,8 @@ _log = structlog.get_logger(__name__)
 _OVERFETCH = 3  # importance, age and use may lift a passage this far
 _MANY = 500  # results asked for where types and importance leave too few of the first ones
 _DAY = timedelta(days=1)
-_CHANGING = ("last_accessed_at", "access_count", "forgotten_at")
+_BY_KEYS = by_keys(passages)
+_CHANGING = ("last_accessed_at", "access_count", "forgotten_at", "forgotten_reason")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,26 +318,24 @@ class ArchivalStore:
         limit: int,
         embedded: EmbeddedQuery | None,
         wanted: ColumnElement[bool],
-    ) -> tuple[list[RankedEntry], dict[int, Passage]]:
+    ) -> tuple[list[RankedEntry], dict[int, Row[Any]]]:
         """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many."""
         ranked: list[RankedEntry] = []
-        found: dict[int, Passage] = {}
         for results in (limit * _OVERFETCH, _MANY):
             entries = self._search.find(
                 connection, reach=reach, source=Source.ARCHIVAL, query=query, limit=results, embedded=embedded
             )
-            found = _load(connection, entries, wanted)
-            ranked = [entry for entry in rank(entries) if entry.entry.record_id in found]
+            usable = _usable(connection, entries, wanted)
+            ranked = rank([entry for entry in entries if entry.record_id in usable])
             if len(ranked) >= limit or len(entries) < results:
                 break
+        candidates = ranked[: candidates_of(limit)]
         excerpts = self._search.excerpts(
-            connection,
-            reach=reach,
-            source=Source.ARCHIVAL,
-            candidates=ranked[: candidates_of(limit)],
-            embedded=embedded,
+            connection, reach=reach, source=Source.ARCHIVAL, candidates=candidates, embedded=embedded
         )
-        settings = {passage.id: Setting(group=passage.id, at=passage.created_at) for passage in found.values()}
+        keys = {(one.entry.scope, one.entry.record_id) for one in candidates}
+        found = {row.id: row for row in connection.execute(_BY_KEYS, key_values(keys)).all()}
+        settings = {row.id: Setting(group=row.id, at=row.created_at) for row in found.values()}
         late = embedded is not None and embedded.tokens is not None
         return rerank(excerpts, settings, query, late=late), found
 
@@ -358,12 +359,11 @@ class ArchivalStore:
         )
 
 
-def _load(connection: Connection, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> dict[int, Passage]:
-    if not entries:
-        return {}
+def _usable(connection: Connection, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> set[int]:
+    """The ids of those passages that are of the wanted kind."""
     keys = {(entry.scope, entry.record_id) for entry in entries}
-    rows = connection.execute(select(passages).where(with_keys(passages, keys), wanted))
-    return {row.id: _passage(row) for row in rows}
+    query = _BY_KEYS.with_only_columns(passages.c.id).where(wanted)
+    return set(connection.execute(query, key_values(keys)).scalars().all())
 
 
 def _searchable(content: str, created_at: datetime) -> list[str]:
@@ -374,7 +374,7 @@ def _alive(scope: Scope) -> ColumnElement[bool]:
     return and_(in_scope(passages, scope), passages.c.forgotten_at.is_(None))
 
 
-def _hit(passage: Passage, ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
+def _hit(passage: Row[Any], ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
     score = archival_score(
         similarity=ranked.score,
         importance=passage.importance,
@@ -384,7 +384,7 @@ def _hit(passage: Passage, ranked: RankedEntry, now: datetime, recency_weight: f
     )
     return SearchHit(
         source=Source.ARCHIVAL,
-        scope=passage.scope,
+        scope=scope_of_row(passage),
         record_id=passage.id,
         score=score,
         text=passage.content,
@@ -408,4 +408,5 @@ def _passage(row: Row[Any]) -> Passage:
         metadata=row.metadata,
         source_message=row.source_message,
         forgotten_at=row.forgotten_at,
+        forgotten_reason=row.forgotten_reason,
     )

@@ -1,4 +1,4 @@
-"""What a person agreed to, and where admins silenced the bot.
+"""What a person agreed to.
 
 Invariant: consent belongs to the person and not to one audience, so it is kept once, under the audience ``person``.
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Table, delete, insert, select, update
+from sqlalchemy import Table, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.records import Scope
-from memory.schema import consent, silenced_channels
+from memory.schema import consent
 from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
 
 _EVERYWHERE = "person"
@@ -34,7 +34,7 @@ class Consent:
 
 
 class ConsentStore:
-    """The tables of consent and of silenced channels.
+    """The table of consent.
 
     Args:
         database: where the rows are.
@@ -73,26 +73,6 @@ class ConsentStore:
         """Remember nothing new from now on; with None, remember again."""
         await _put(tx, consent, _of_person(scope), {"paused_at": at})
 
-    async def silence(self, tx: Transaction, *, conversation: str, community: str, at: datetime | None) -> None:
-        """Switch the bot off in a channel; with None, on again, as in the channel that a thread hangs on.
-
-        A channel is nobody's personal data.
-        """
-        known = [conversation] if at is not None else _enclosing(conversation)
-        await tx.connection.execute(delete(silenced_channels).where(silenced_channels.c.conversation.in_(known)))
-        if at is not None:
-            await tx.connection.execute(
-                insert(silenced_channels).values(conversation=conversation, community=community, silenced_at=at)
-            )
-
-    async def is_silenced(self, conversation: str) -> bool:
-        """Whether an admin switched the bot off in this channel, or in the one that this thread hangs on."""
-        query = select(silenced_channels.c.conversation).where(
-            silenced_channels.c.conversation.in_(_enclosing(conversation))
-        )
-        async with self._database.read() as connection:
-            return (await connection.execute(query)).first() is not None
-
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """The consent that is kept under a scope."""
         return await rows_of_scope(self._database, consent, scope)
@@ -108,12 +88,6 @@ class ConsentStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete the consent that is kept under a scope."""
         return {consent.name: await delete_scope(tx, consent, scope)}
-
-
-def _enclosing(conversation: str) -> list[str]:
-    """The conversation, and what it is part of: the key of a thread begins with that of its channel."""
-    parts = conversation.split(":")
-    return [":".join(parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def _of_person(scope: Scope) -> Scope:

@@ -6,10 +6,10 @@ planner would, each statement walks all of a scope's rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, select, tuple_
+from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, select, true, tuple_
 from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
@@ -17,38 +17,38 @@ from memory.schema import search_entries
 from memory.stores.scoped import closed_audiences, id_batches
 
 
-def entries_within(
-    connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]
-) -> Iterator[Row[Any]]:
+def entries_within(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row[Any]]:
     """Those of these entries that are within reach: ids, embedder and vector."""
-    return _run(connection, _ENTRIES, reach, source, entry_ids)
+    return _rows(connection, _ENTRIES, reach, source, entry_ids)
 
 
-def entries_around(
-    connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]
-) -> Iterator[Row[Any]]:
+def entries_around(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row[Any]]:
     """The same entries and those beside them, which are of their scopes: also with token vectors.
 
+    Beside a message stand the messages before and after it, and beside a piece of any record its other pieces.
     ``before`` and ``after`` are the ids of what stands beside one that was asked for. An entry that is beside
     several may come more than once.
     """
-    return _run(connection, _AROUND, reach, source, entry_ids)
+    statements = _AROUND if source is Source.RECALL else _AROUND_IN_RECORD
+    return _rows(connection, statements, reach, source, entry_ids)
 
 
-def _run(
+def _rows(
     connection: Connection,
     statements: tuple[Select[Any], Select[Any]],
     reach: Reach,
     source: Source,
     entry_ids: Collection[int],
-) -> Iterator[Row[Any]]:
+) -> list[Row[Any]]:
     anywhere, in_audiences = statements
     values: dict[str, object] = {"person": reach.person, "source": source.value}
     if reach.audiences is not None:
         values["audiences"] = sorted(reach.audiences)
     statement = anywhere if reach.audiences is None else in_audiences
+    rows: list[Row[Any]] = []
     for some_ids in id_batches(entry_ids):
-        yield from connection.execute(statement, {**values, "ids": some_ids, "most": len(some_ids)})
+        rows += connection.execute(statement, {**values, "ids": some_ids, "most": len(some_ids)}).all()
+    return rows
 
 
 def _asked_for(*, in_audiences: bool) -> Select[Any]:
@@ -73,12 +73,12 @@ def _entries(*, in_audiences: bool) -> Select[Any]:
     return select(*(entry.c[name] for name in ("id", "person", "audience", "record_id", "embedder", "vector")))
 
 
-def _around(*, in_audiences: bool) -> Select[Any]:
+def _around(*, in_audiences: bool, in_record: bool = False) -> Select[Any]:
     asked = _asked_for(in_audiences=in_audiences).subquery()
     place = select(
         asked.c.id,
-        _next_to(asked, earlier=True).label("before"),
-        _next_to(asked, earlier=False).label("after"),
+        _next_to(asked, earlier=True, in_record=in_record).label("before"),
+        _next_to(asked, earlier=False, in_record=in_record).label("after"),
     ).cte("place")
     near = select(place.c.id).union(select(place.c.before), select(place.c.after)).subquery()
     entry = search_entries
@@ -90,17 +90,19 @@ def _around(*, in_audiences: bool) -> Select[Any]:
     )
 
 
-def _next_to(entry: FromClause, *, earlier: bool) -> ScalarSelect[int]:
+def _next_to(entry: FromClause, *, earlier: bool, in_record: bool) -> ScalarSelect[int]:
     """The id of the entry before or after each one, in the order of its scope's records and their pieces."""
     other = search_entries.alias()
     own, place = tuple_(entry.c.record_id, entry.c.chunk), tuple_(other.c.record_id, other.c.chunk)
     order = [other.c.record_id, other.c.chunk]
+    same_record = other.c.record_id == entry.c.record_id
     return (
         select(other.c.id)
         .where(
             other.c.person == entry.c.person,
             other.c.audience == entry.c.audience,
             other.c.source == entry.c.source,
+            same_record if in_record else true(),
             place < own if earlier else place > own,
         )
         .order_by(*([column.desc() for column in order] if earlier else order))
@@ -111,3 +113,4 @@ def _next_to(entry: FromClause, *, earlier: bool) -> ScalarSelect[int]:
 
 _ENTRIES = _entries(in_audiences=False), _entries(in_audiences=True)
 _AROUND = _around(in_audiences=False), _around(in_audiences=True)
+_AROUND_IN_RECORD = _around(in_audiences=False, in_record=True), _around(in_audiences=True, in_record=True)

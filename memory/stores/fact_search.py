@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, bindparam, func, select
 from sqlalchemy.engine import Connection
 
 from memory.database import Database
@@ -25,7 +25,7 @@ from memory.records import EntryScore, Fact, FactRevision, Reach, Scope, SearchH
 from memory.schema import facts
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.fact_table import fact_of_row, true_at
-from memory.stores.scoped import in_reach, in_scope, with_keys
+from memory.stores.scoped import by_keys, in_reach, in_scope, key_values, with_keys
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -37,6 +37,9 @@ _OVERFETCH = 2  # what has expired is still found, and left out
 # 0.30 finds 60 %. Under their date facts lie further off still (55 %), so the text alone is indexed. Being short, facts
 # are also found by questions about the world (bench/injection.py), for which the floor is higher than a message's.
 _FLOORS = Floors(oneself=Floor(similarity=0.18), world=Floor(similarity=0.40, with_words=0.40))
+
+
+_TRUE_BY_KEYS = by_keys(facts).where(true_at(bindparam("now", type_=facts.c.expires_at.type)))
 
 
 class FactReader:
@@ -140,7 +143,9 @@ class FactReader:
         )
         if not entries:
             return []
-        found = {fact.id: fact for fact in map(fact_of_row, connection.execute(self._these(entries)))}
+        keys = {(entry.scope, entry.record_id) for entry in entries}
+        rows = connection.execute(_TRUE_BY_KEYS, {**key_values(keys), "now": self._clock.now()}).all()
+        found = {fact.id: fact for fact in map(fact_of_row, rows)}
         for fact_id in outdated(found.values()):
             del found[fact_id]
         ranked = rank([entry for entry in entries if entry.record_id in found])
@@ -176,11 +181,9 @@ class FactReader:
             _log.warning("embedder_failed", error=str(error))
 
     async def _load(self, entries: Sequence[EntryScore]) -> dict[int, Fact]:
-        return {fact.id: fact for fact in await self._found(self._these(entries))}
-
-    def _these(self, entries: Sequence[EntryScore]) -> Select[Any]:
         keys = {(entry.scope, entry.record_id) for entry in entries}
-        return select(facts).where(with_keys(facts, keys), self._true())
+        found = await self._found(select(facts).where(with_keys(facts, keys), self._true()))
+        return {fact.id: fact for fact in found}
 
     async def _found(self, query: Select[Any]) -> list[Fact]:
         async with self._database.read() as connection:

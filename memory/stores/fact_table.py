@@ -163,7 +163,7 @@ class FactTable:
         )
 
 
-def true_at(moment: datetime) -> ColumnElement[bool]:
+def true_at(moment: datetime | ColumnElement[datetime]) -> ColumnElement[bool]:
     """The current facts that have not expired by then."""
     lasting = or_(facts.c.expires_at.is_(None), facts.c.expires_at > moment)
     return and_(facts.c.state == FactState.CURRENT.value, lasting)

@@ -113,9 +113,15 @@ class InboxStore:
         Of an item that is done only the key is kept.
         """
         if state in _DONE:
-            return await self._change(scope, tx, item, state=state, payload="", reply=None, edited_text=None)
+            return await self._change(
+                scope, tx, item, state=state, payload="", reply=None, draft=None, edited_text=None
+            )
         changes = {"state": state} if reply is None else {"state": state, "reply": reply}
         return await self._change(scope, tx, item, **changes)
+
+    async def note_draft(self, scope: Scope, tx: Transaction, *, item: InboxItem, draft: tuple[str, ...]) -> None:
+        """Note where the answer can be seen while it is written: empty before the first message of it is posted."""
+        await self._change(scope, tx, item, draft=draft)
 
     async def reword(self, scope: Scope, tx: Transaction, *, item: InboxItem, text: str, at: datetime) -> None:
         """Note what a message says by now whose turn has not begun."""
@@ -160,6 +166,7 @@ def item_of_row(row: Row[Any]) -> InboxItem:
         state=InboxState(row.state),
         message_id=row.message_id,
         reply=row.reply,
+        draft=None if row.draft is None else tuple(row.draft),
         edited_text=row.edited_text,
         edited_at=row.edited_at,
     )

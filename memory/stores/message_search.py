@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row
 from sqlalchemy.engine import Connection
 
 from memory.policy.ranking import Excerpt, RankedEntry, Setting, candidates_of, rank, rerank
@@ -19,12 +19,15 @@ from memory.ports import EmbeddedQuery
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.stores.message_rows import hit_of_message, message_of_row
-from memory.stores.scoped import with_keys
+from memory.stores.scoped import by_keys, key_values
 from memory.stores.search import SearchStore
 
 # Results asked for where the first candidates were nearly all left out, as with someone who talks in many channels
 # at once and whose messages still stand in their windows.
 _MANY = 500
+
+_BY_KEYS = by_keys(table)
+_EVICTED = _BY_KEYS.with_only_columns(table.c.id).where(table.c.evicted_at.is_not(None))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,16 +93,11 @@ class MessageSearch:
 
     def _rows(self, connection: Connection, excerpts: Sequence[Excerpt]) -> dict[int, Row[Any]]:
         keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}
-        if not keys:
-            return {}
-        query = select(table).where(with_keys(table, keys))
-        if self.evicted_only:
-            query = query.where(table.c.evicted_at.is_not(None))
-        return {row.id: row for row in connection.execute(query)}
+        rows = {row.id: row for row in connection.execute(_BY_KEYS, key_values(keys)).all()}
+        return {key: row for key, row in rows.items() if row.evicted_at or not self.evicted_only}
 
 
 def _evicted(connection: Connection, entries: Sequence[EntryScore]) -> list[EntryScore]:
     keys = {(entry.scope, entry.record_id) for entry in entries}
-    query = select(table.c.id).where(with_keys(table, keys), table.c.evicted_at.is_not(None))
-    evicted = set(connection.execute(query).scalars())
+    evicted = set(connection.execute(_EVICTED, key_values(keys)).scalars().all())
     return [entry for entry in entries if entry.record_id in evicted]

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Select,
     Table,
     and_,
+    bindparam,
     delete,
     false,
     insert,
@@ -58,6 +59,27 @@ def with_keys(table: Table, keys: Collection[tuple[Scope, int]]) -> ColumnElemen
     for scope, record_id in keys:
         ids_of[scope].append(record_id)
     return or_(false(), *(and_(in_scope(table, scope), table.c.id.in_(ids)) for scope, ids in ids_of.items()))
+
+
+def by_keys(table: Table) -> Select[Any]:
+    """The same rows as a statement to be made once, since making one takes longer than running it.
+
+    Run it with ``key_values`` of keys that are all of one person.
+    """
+    return select(table).where(
+        table.c.person == bindparam("person"),
+        table.c.audience.in_(bindparam("audiences", expanding=True)),
+        table.c.id.in_(bindparam("ids", expanding=True)),
+    )
+
+
+def key_values(keys: Collection[tuple[Scope, int]]) -> dict[str, Any]:
+    """What ``by_keys`` is run with."""
+    return {
+        "person": next((scope.person for scope, _ in keys), ""),
+        "audiences": sorted({scope.audience for scope, _ in keys}),
+        "ids": sorted({record_id for _, record_id in keys}),
+    }
 
 
 def id_batches(ids: Collection[int]) -> Iterator[Sequence[int]]:

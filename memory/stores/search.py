@@ -178,7 +178,7 @@ class SearchStore:
         near: list[int] = []
         if vector is not None:
             near = self._vectors.nearest(connection, reach, source=source, vector=vector, limit=wide)
-        rows = list(entries_within(connection, reach, source, text_scores.keys() | set(near)))
+        rows = entries_within(connection, reach, source, text_scores.keys() | set(near))
         return self._scored(rows, source, text_scores, vector)
 
     def excerpts(

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import structlog
-from sqlalchemy import Select, insert, select, tuple_, update
+from sqlalchemy import Select, bindparam, insert, select, tuple_, update
 from sqlalchemy.engine import Connection
 
 from memory.database import Transaction
@@ -27,13 +27,19 @@ from memory.ids import IdSource
 from memory.ports import Embedder, VectorIndex, Vectors
 from memory.records import Reach, Scope, Source
 from memory.schema import index_generations, search_entries
-from memory.stores.scoped import in_reach, in_scope, scope_of_row
+from memory.stores.scoped import in_scope, scope_of_row
 
 _log = structlog.get_logger(__name__)
 
 _ROWS_PER_STATEMENT = 1_000  # larger pages are no faster, and hold up the event loop for longer
 _EMPTY_INDEX_BYTES = 4_096
 _STORED = np.dtype("<f2")
+
+# Made once: making a statement takes longer than running it.
+_GENERATIONS = select(index_generations).where(
+    index_generations.c.person == bindparam("person"), index_generations.c.source == bindparam("source")
+)
+_GENERATIONS_IN = _GENERATIONS.where(index_generations.c.audience.in_(bindparam("audiences", expanding=True)))
 
 _Key = tuple[Scope, Source]
 
@@ -185,10 +191,12 @@ class VectorCache:
                 self._drop(key)
 
     def _generations(self, connection: Connection, reach: Reach, source: Source) -> list[tuple[Scope, int]]:
-        query = select(index_generations).where(
-            in_reach(index_generations, reach), index_generations.c.source == source.value
-        )
-        return [(scope_of_row(row), row.generation) for row in connection.execute(query)]
+        values: dict[str, object] = {"person": reach.person, "source": source.value}
+        if reach.audiences is None:
+            rows = connection.execute(_GENERATIONS, values).all()
+        else:
+            rows = connection.execute(_GENERATIONS_IN, {**values, "audiences": sorted(reach.audiences)}).all()
+        return [(scope_of_row(row), row.generation) for row in rows]
 
     def _at_least(self, connection: Connection, scope: Scope, source: Source, generation: int) -> _CachedIndex:
         key = (scope, source)

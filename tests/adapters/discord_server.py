@@ -14,7 +14,7 @@ from simcord.builders import ChannelHandle, GuildHandle
 from simcord.env import Env
 
 from adapters.discord_commands import SlashCommands
-from adapters.discord_message import incoming
+from adapters.discord_message import heard_in
 from bot.commands import Command, Commands, Services
 from tests.fakes import RecordingChannel, ScriptedModel
 from tests.world import World, running
@@ -24,7 +24,9 @@ class Client(discord.Client):
     """A bot around the commands; the adapter's own client is tested over the loopback double."""
 
     def __init__(self, table: Sequence[Command], world: World) -> None:
-        super().__init__(intents=discord.Intents.default())
+        super().__init__(
+            intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+        )
         self.tree = SlashCommands(self, Commands(table, Services(system=world.system, clock=world.clock)))
         self._world = world
 
@@ -33,9 +35,9 @@ class Client(discord.Client):
 
     async def on_message(self, message: discord.Message) -> None:
         assert self.user is not None
-        accepted = incoming(message, self.user)
-        if accepted is not None:
-            await self._world.handler.accept(accepted)
+        heard = heard_in(message, self.user)
+        if heard is not None and await self._world.listener.is_for_us(heard):
+            await self._world.handler.accept(heard.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

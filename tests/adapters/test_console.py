@@ -154,7 +154,7 @@ async def test_a_line_with_a_slash_is_a_command_and_no_message(tmp_path: Path) -
         console = ConsoleAdapter(
             name="ann",
             audience="guild:7",
-            on_message=world.handler.accept,
+            on_message=world.listener.guard(world.handler.accept),
             settled=world.handler.idle,
             clock=world.clock,
             read_line=lambda: lines.pop(0) if lines else None,

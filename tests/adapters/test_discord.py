@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from discord import Permissions
@@ -20,9 +21,11 @@ from bot.chat import (
     IncomingMessage,
     OutgoingMessage,
 )
+from bot.listener import IsForUs, plainly_for_us
+from bot.speaking import Addressed, Heard, Speaker
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
-from tests.doubles.discord_world import FORUM, START, VIEW_CHANNEL, VOICE, Channel
+from tests.doubles.discord_world import FORUM, START, TEXT, VIEW_CHANNEL, VOICE, Channel, Member
 
 
 class Inbox:
@@ -61,9 +64,11 @@ async def started(
     on_message: Callable[[IncomingMessage], object] | None = None,
     *,
     token: str = TOKEN,
+    is_for_us: IsForUs = plainly_for_us,
 ) -> AsyncIterator[DiscordAdapter]:
     adapter = DiscordAdapter(
         token=token,
+        is_for_us=is_for_us,
         on_message=on_message or Inbox().store,  # type: ignore[arg-type]  # some tests store in their own way
         api_url=discord.api_url,
         gateway_url=discord.gateway_url,
@@ -151,6 +156,59 @@ async def test_mentions_read_as_people_see_them(discord: DiscordDouble, inbox: I
         "@Keepsake",
         "[attached: cat.png]",
     ]
+
+
+async def heard_by(discord: DiscordDouble, channel: Channel, author: Member, text: str, **extra: Any) -> Heard:
+    """What the application is asked about when somebody says this."""
+    asked: asyncio.Queue[Heard] = asyncio.Queue()
+
+    async def listen(heard: Heard) -> bool:
+        await asked.put(heard)
+        return False
+
+    async with started(discord, is_for_us=listen):
+        await discord.post(channel, author, text, **extra)
+        async with asyncio.timeout(20):
+            return await asked.get()
+
+
+async def test_it_is_told_whom_a_message_is_addressed_to(discord: DiscordDouble) -> None:
+    ann, bob = discord.add_user("Ann"), discord.add_user("Bob")
+    guild = discord.add_guild("Garden")
+    channel = discord.add_channel(guild, "general")
+    asked = await discord.post(channel, bob, "who knows?")
+    me = discord.bot.mention
+    cases: list[tuple[str, dict[str, Any], Addressed]] = [
+        ("just talking", {}, Addressed.NOBODY),
+        (f"ask {bob.mention}", {}, Addressed.NOBODY),
+        (f"{bob.mention} look", {}, Addressed.OTHERS),
+        ("I do", {"reply_to": asked, "mentions": []}, Addressed.OTHERS),
+        (f"I do, {me} too", {"reply_to": asked}, Addressed.US),
+        (f"{bob.mention} ask {me}", {}, Addressed.US),
+    ]
+    for text, extra, addressed in cases:
+        heard = await heard_by(discord, channel, ann, text, **extra)
+        assert heard.addressed is addressed, text
+        assert (heard.server, heard.channels, heard.in_thread) == (guild.id, {channel.id}, False)
+
+
+async def test_a_thread_is_under_its_channel_and_a_forum_post_under_its_forum(discord: DiscordDouble) -> None:
+    ann, guild = discord.add_user("Ann"), discord.add_guild("Garden")
+    for kind in (TEXT, FORUM):
+        parent = discord.add_channel(guild, "parent", kind=kind)
+        thread = discord.add_thread(parent)
+        heard = await heard_by(discord, thread, ann, "hello")
+        assert heard.in_thread
+        assert heard.channels == {thread.id, parent.id}
+        assert heard.message.conversation.key == f"discord:{thread.id}"
+        assert heard.message.conversation.parent == f"discord:{parent.id}"
+
+
+async def test_bots_and_webhooks_are_told_from_people(discord: DiscordDouble) -> None:
+    robot, chat = discord.add_user("Robot", bot=True), discord.add_dm()
+    assert (await heard_by(discord, chat, robot, "beep")).speaker is Speaker.BOT
+    hooked = await heard_by(discord, chat, discord.add_user("Ann"), "x", webhook_id=discord.snowflake())
+    assert hooked.speaker is Speaker.WEBHOOK
 
 
 def _attachment(name: str) -> dict[str, object]:

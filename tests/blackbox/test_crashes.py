@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests.blackbox.process import Keepsake, Services, keepsake_run, log_is_clean, services
-from tests.doubles.claude import Answer, tool
+from tests.doubles.claude import Answer, Break, text, tool
+from tests.doubles.slack import BOT_USER
 
 CAT = "My cat is called Biscuit."
 CAT_NOTED = Answer(blocks=(tool("core_memory_append", text=CAT),))
@@ -65,6 +66,37 @@ async def test_killed_while_the_model_thinks_it_answers_once_after_the_restart(t
             killed, answered = outside.prompts(f"Hold on, {platform}.")
             assert str(killed["system"]).count(CAT) == str(answered["system"]).count(CAT) == 1
             assert str(answered["messages"]).count(f"Hold on, {platform}.") == 1
+
+
+async def test_killed_while_an_answer_grows_it_completes_what_people_see(tmp_path: Path) -> None:
+    async with services() as outside:
+        discord, slack, claude, mind = outside.discord, outside.slack, outside.claude, outside.mind
+        ann, chat = discord.add_user("Ann"), discord.add_dm()
+        add_slack_person(outside, 1)
+        slack.add_channel("C1")
+        mind.replies["Tell me"] = Answer(blocks=(text("Once upon a time " * 60),), breaks=Break.HOLD, after=1)
+
+        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+            await ready(keepsake)
+            await discord.post(chat, ann, "Tell me")
+            await say_on_slack(outside, 1, "Tell me")
+            root = slack.message("U1", "C1", f"<@{BOT_USER}> Tell me", channel_type="channel")
+            await (await slack.deliver(root)).wait()
+            await discord.until(lambda: bool(discord.shown(chat)))
+            await slack.wait_for(lambda: bool(slack.posts("D1")) and bool(slack.posts("C1")))
+            await keepsake.kill()
+        assert discord.shown(chat)[0].startswith("Once upon a time")
+        assert slack.streaming
+
+        discord.remembers_nonces = False
+        mind.replies["Tell me"] = "The end."
+        claude.release.set()
+        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+            await ready(keepsake)
+            await discord.until(lambda: outside.discord_answers(chat) == ["The end."])
+            await slack.wait_for(lambda: all(outside.slack_answers(where) == ["The end."] for where in ("D1", "C1")))
+            assert log_is_clean(keepsake), keepsake.stderr
+        assert not slack.streaming
 
 
 async def test_killed_between_a_reply_and_its_bookkeeping_it_doubles_none_and_loses_none(tmp_path: Path) -> None:

@@ -119,3 +119,12 @@ def test_owners_are_persons_separated_by_commas_and_wrong_ones_are_named() -> No
     assert load_settings(env_file=None).owners == frozenset()
     [problem] = problems(bot_owners="discord:1001,ann")
     assert problem.startswith("BOT_OWNERS: 'ann' names nobody.")
+
+
+def test_lists_of_ids_are_read_and_what_is_no_id_is_named() -> None:
+    settings = load_settings({"allow_servers": "1001, T1", "deny_users": "slack:T1:U1"}, env_file=None)
+    assert settings.access.servers.allow == {"1001", "T1"}
+    assert settings.access.users.deny == {"slack:T1:U1"}
+    [wrong, mode] = problems(deny_channels="#general", channel_mode="loud")
+    assert wrong.startswith("DENY_CHANNELS: '#general' is no id.") or mode.startswith("DENY_CHANNELS:")
+    assert any(line.startswith("CHANNEL_MODE:") and "mention" in line for line in (wrong, mode))

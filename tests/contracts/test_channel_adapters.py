@@ -7,7 +7,7 @@ import html
 import queue
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
@@ -139,7 +139,7 @@ async def on_discord() -> AsyncIterator[Stage]:
             yield Stage(
                 adapter=adapter,
                 asked=asked,
-                shown=lambda: [sent["content"] for sent in discord.sent],
+                shown=lambda: discord.shown(chat),
                 trouble=trouble,
             )
         finally:
@@ -279,6 +279,18 @@ async def test_an_answer_that_will_never_be_taken_is_refused(stage: Stage) -> No
         await stage.adapter.send(answer)
 
     assert stage.shown() == []
+
+
+async def test_what_was_shown_of_an_answer_becomes_the_answer(stage: Stage) -> None:
+    answer = await stage.answer("Hello, how are you?")
+    draft = None
+    for text in ("Hello", "Hello, how"):
+        if stage.adapter.shows_drafts:
+            draft = await stage.adapter.draft(replace(answer, text=text, draft=draft))
+
+    await stage.adapter.send(replace(answer, draft=draft))
+
+    assert stage.shown() == ["Hello, how are you?"]
 
 
 async def test_showing_that_one_writes_never_fails_a_turn(stage: Stage) -> None:

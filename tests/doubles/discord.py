@@ -68,6 +68,7 @@ class DiscordDouble:
         gateway: its session, and what can go wrong with it.
         interactions: slash commands.
         sent: the payloads of the messages the bot created, in order, each with its ``id`` and ``channel_id``.
+        edits: the payloads by which the bot edited its messages, in order, each with the ``id`` of the message.
         posts: how many requests to create a message arrived, the refused and repeated ones included.
         remembers_nonces: whether a repeated nonce is recognised; Discord forgets one after some minutes.
         typing: the channels in which the bot showed that it writes.
@@ -86,6 +87,7 @@ class DiscordDouble:
         self.gateway = Gateway(self.bot, self._guilds, self._changed)
         self.interactions = Interactions(self.gateway, self.bot, self.snowflake)
         self.sent: list[Payload] = []
+        self.edits: list[Payload] = []
         self.posts = 0
         self.remembers_nonces = True
         self.typing: list[str] = []
@@ -283,13 +285,15 @@ class DiscordDouble:
         return await self._serve_channel(request, path)
 
     async def _serve_channel(self, request: web.Request, path: str) -> web.StreamResponse:
-        found = re.fullmatch(r"/channels/(\d+)/(messages|typing)", path)
+        found = re.fullmatch(r"/channels/(\d+)/(messages|typing)(?:/(\d+))?", path)
         channel = self._channels.get(found[1]) if found else None
         if found is None or channel is None:
             return _json({"message": "Unknown Channel", "code": 10003}, 404)
         if found[2] == "typing":
             self.typing.append(channel.id)
             return web.Response(status=204)
+        if found[3] is not None:
+            return await self._change_message(channel, found[3], request)
         if request.method == "POST":
             return await self._create_message(channel, await request.json())
         return _json(page(channel.messages, request.query))
@@ -313,6 +317,27 @@ class DiscordDouble:
         answer = message | {"nonce": payload.get("nonce")}
         await self.gateway.dispatch("MESSAGE_CREATE", answer)
         return _json(answer)
+
+    async def _change_message(self, channel: Channel, message_id: str, request: web.Request) -> web.Response:
+        """The bot edits or deletes a message of its own."""
+        message = self._find(channel, message_id)
+        if message is None:
+            return _json({"message": "Unknown Message", "code": 10008}, 404)
+        if message["author"]["id"] != self.bot.id:
+            return _json({"message": "Missing Permissions", "code": 50013}, 403)
+        if request.method == "DELETE":
+            channel.messages.remove(message)
+            return web.Response(status=204)
+        payload = await request.json()
+        if not 0 < len(payload["content"].strip()) <= 2_000:
+            return _invalid("content", "BASE_TYPE_BAD_LENGTH", "Must be between 1 and 2000 in length.")
+        message["content"] = payload["content"].strip()
+        self.edits.append(payload | {"id": message_id})
+        return _json(message)
+
+    def shown(self, channel: Channel) -> list[str]:
+        """What the bot's messages in a channel say now, in order."""
+        return [message["content"] for message in channel.messages if message["author"]["id"] == self.bot.id]
 
     def _sent_with_nonce(self, channel: Channel, payload: Payload) -> Payload | None:
         if not (self.remembers_nonces and payload.get("enforce_nonce")):

@@ -141,6 +141,7 @@ class SlackDouble:
         self.scopes: str | None = None
         self.responses: list[dict[str, Any]] = []
         self.ephemeral: list[dict[str, Any]] = []
+        self.streaming: set[str] = set()
         self.files: dict[str, UploadedFile] = {}
         self.connections = 0
         self._scripts: dict[str, deque[Scripted]] = defaultdict(deque)
@@ -403,6 +404,10 @@ class SlackDouble:
             "apps.connections.open": self._open_connection,
             "chat.postMessage": self._post_message,
             "chat.postEphemeral": self._post_ephemeral,
+            "chat.update": self._update,
+            "chat.startStream": self._start_stream,
+            "chat.appendStream": self._append_stream,
+            "chat.stopStream": self._stop_stream,
             "conversations.info": self._channel_info,
             "conversations.history": self._history,
             "conversations.replies": self._replies,
@@ -449,6 +454,46 @@ class SlackDouble:
         }
         self.messages[channel].append(post)
         return {"channel": channel, "ts": post["ts"], "message": post}
+
+    def _own(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
+        return next((post for post in self.posts(params["channel"]) if post["ts"] == params["ts"]), None)
+
+    def _update(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        post = self._own(params)
+        if post is None:
+            return {"ok": False, "error": "message_not_found"}
+        if len(params["text"]) > 4_000:
+            return {"ok": False, "error": "msg_too_long"}
+        post |= {"text": params["text"], "metadata": params.get("metadata")}
+        self.streaming.discard(post["ts"])
+        return {"channel": params["channel"], "ts": post["ts"], "text": post["text"]}
+
+    def _start_stream(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        channel = self.channels.get(params["channel"], {})
+        if not params.get("thread_ts"):
+            return {"ok": False, "error": "invalid_thread_ts"}
+        if not channel.get("is_im") and not (params.get("recipient_user_id") and params.get("recipient_team_id")):
+            return {"ok": False, "error": "missing_recipient_user_id"}
+        answer = self._post_message({**params, "text": params.get("markdown_text") or "\u200b"})
+        self.streaming.add(answer.get("ts", ""))
+        return answer
+
+    def _append_stream(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Text is added as it is: what Slack would show of the Markdown is not modelled."""
+        post = self._own(params)
+        if post is None or post["ts"] not in self.streaming:
+            return {"ok": False, "error": "message_not_in_streaming_state"}
+        if len(params.get("markdown_text") or "") > 12_000:
+            return {"ok": False, "error": "msg_too_long"}
+        post["text"] += params.get("markdown_text") or ""
+        return {"channel": params["channel"], "ts": post["ts"]}
+
+    def _stop_stream(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        answer = self._append_stream(params)
+        if post := self._own(params) if "error" not in answer else None:
+            self.streaming.remove(post["ts"])
+            post["metadata"] = params.get("metadata")
+        return answer
 
     def _post_ephemeral(self, params: Mapping[str, Any]) -> dict[str, Any]:
         if params["channel"] not in self.channels:

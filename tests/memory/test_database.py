@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError
 
 from memory.database import Database, open_database
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
-from memory.schema import metadata, sessions, silenced_channels, token_calibration
+from memory.schema import channels, metadata, sessions, token_calibration
 from tests.fakes import START
 
 
@@ -195,7 +195,7 @@ async def test_an_error_never_shows_what_was_said(database: Database) -> None:
     async def silence(times: int) -> None:
         row = {"conversation": "what was said", "community": "guild:1", "silenced_at": START}
         async with database.transaction() as tx:
-            await tx.connection.execute(insert(silenced_channels), [row] * times)
+            await tx.connection.execute(insert(channels), [row] * times)
 
     with pytest.raises(DBAPIError) as caught:
         await silence(2)
@@ -206,17 +206,17 @@ async def test_reading_together_sees_what_is_committed_and_says_plainly_what_fai
     database = await open_database(f"sqlite:///{tmp_path}/keepsake.db")
     channel = {"conversation": "discord:1", "community": "guild:1", "silenced_at": START}
 
-    def channels(connection: Connection) -> list[str]:
-        return list(connection.execute(select(silenced_channels.c.conversation)).scalars())
+    def named(connection: Connection) -> list[str]:
+        return list(connection.execute(select(channels.c.conversation)).scalars())
 
     async with database.transaction() as tx:
-        await tx.connection.execute(insert(silenced_channels).values(**channel))
-        assert await database.read_together(channels) == []
-    assert await database.read_together(channels) == ["discord:1"]
+        await tx.connection.execute(insert(channels).values(**channel))
+        assert await database.read_together(named) == []
+    assert await database.read_together(named) == ["discord:1"]
     async with database.transaction() as tx:
-        await tx.connection.run_sync(silenced_channels.drop)
+        await tx.connection.run_sync(channels.drop)
     with pytest.raises(DatabaseUnavailable, match="cannot be used"):
-        await database.read_together(channels)
+        await database.read_together(named)
     await database.close()
 
 

@@ -19,7 +19,7 @@ from memory.database import Database, open_database
 from memory.errors import InvalidInput
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
 from memory.parameters import MemoryParameters
-from memory.policy import export_format, export_rows
+from memory.policy import export_experience, export_format, export_rows
 from memory.policy.audience import reach_of_person
 from memory.policy.working_memory import WorkingMemory
 from memory.processes.importer import ImportReceipt
@@ -30,6 +30,11 @@ from memory.records import (
     Candidate,
     Change,
     EvictionReason,
+    Example,
+    HowTo,
+    KeyMoment,
+    MomentKind,
+    Narrative,
     NewMessage,
     Scope,
     SearchHit,
@@ -41,11 +46,14 @@ from memory.schema import (
     audit_log,
     block_versions,
     consent,
+    episodes,
     fact_revisions,
     facts,
     journal_entries,
     messages,
     passages,
+    procedure_versions,
+    procedures,
     sessions,
     summary_versions,
     working_memory,
@@ -65,6 +73,9 @@ TABLES = {
     "fact_revisions": fact_revisions,
     "journal": journal_entries,
     "working": working_memory,
+    "episodes": episodes,
+    "procedures": procedures,
+    "procedure_versions": procedure_versions,
     "summaries": summary_versions,
     "audit": audit_log,
     "consent": consent,
@@ -120,6 +131,8 @@ class House:
             found += await self.stores.recall.search(everything, words, limit=9, evicted_only=False)
             found += await self.stores.archival.search(ANN, everything, words, limit=9, trace=Trace.NEVER)
             found += await self.stores.facts.search(everything, words, limit=9)
+            found += await self.stores.episodes.search(everything, words, limit=9)
+            found += await self.stores.procedures.applicable(everything, words, limit=9)
         return found
 
     async def said(self, scope: Scope, session: Session, *texts: str) -> None:
@@ -212,6 +225,26 @@ async def live_in(house: House, scope: Scope = ANN) -> None:
             replaces=[old.id],
         )
         await stores.journal.add(scope, tx, text="Ann planted a kumquat.", change=change, at=START, importance=1)
+        story = Narrative(
+            summary="Ann asked about kumquats.",
+            journey=("Asked.",),
+            key_moments=(KeyMoment(kind=MomentKind.DECISION, what="To plant kumquats.", message=0),),
+            lessons=("Ask about the soil.",),
+        )
+        for _ in range(2):  # the second takes the place of the first
+            await stores.episodes.add(scope, tx, messages=stored, narrative=story, change=change, at=START)
+        for name in ("Planting kumquats", "Watering kumquats"):
+            how_to = HowTo(
+                name=name,
+                description="How Ann wants it.",
+                steps=("Dig.", "Plant."),
+                examples=(Example(input="And now?", output="Water."),),
+                triggers=("kumquats",),
+            )
+            proposed = await stores.procedures.propose(scope, tx, how_to=how_to, change=change, at=START)
+            assert proposed is not None
+        await stores.procedures.approve(scope, tx, procedure_id=proposed.id, change=change, at=START)
+        await stores.procedures.record(scope, tx, procedure_id=proposed.id, success=True)
         for text in ("First.", "Second."):
             await stores.summaries.append(
                 scope, tx, text=text, change=change, at=START, first_message=1, last_message=2
@@ -237,6 +270,7 @@ async def test_what_was_exported_erased_and_imported_is_there_as_before(house: H
     assert {hit.source for hit in answers} == set(Source)
     everything = {"sessions": 3, "recall": 4, "blocks": 3, "archival": 2, "summaries": 2, "audit": 1}
     everything |= {"facts": 2, "fact_revisions": 3, "journal": 1, "working": 1}
+    everything |= {"episodes": 2, "procedures": 2, "procedure_versions": 3}
     assert receipt.added == {"dm": everything, "guild:1": everything, "person": {"consent": 1}}
     assert (receipt.person, receipt.already_here, receipt.left_out) == (ANN.person, 0, 0)
 
@@ -276,7 +310,7 @@ async def test_importing_again_adds_nothing(house: House) -> None:
     receipt = await house.import_(await house.export())
     assert await house.every_row() == before
     assert receipt.added == {"dm": {}, "person": {}}
-    assert receipt.already_here == 23
+    assert receipt.already_here == 30
 
 
 async def test_an_old_export_leaves_alone_what_went_on_since(house: House) -> None:
@@ -359,7 +393,7 @@ async def test_progress_is_told_up_to_the_end(house: House, other_house: House) 
     heard: list[tuple[int, int]] = []
     await other_house.import_(await house.export(), on_progress=lambda done, total: heard.append((done, total)))
     assert heard == sorted(heard)
-    assert heard[-1] == (23, 23)
+    assert heard[-1] == (30, 30)
 
 
 def at(*path: str | int) -> Callable[[dict[str, Any], Any], None]:
@@ -550,7 +584,7 @@ async def test_core_memory_that_is_larger_than_allowed_here_is_refused(house: Ho
         assert not any((await small.every_row()).values())
 
 
-ADDED_LATER = {"recall": {"edited_at"}}
+ADDED_LATER = {"recall": {"edited_at"}, "archival": {"forgotten_reason"}}
 MODELS = {
     "sessions": export_rows.SessionRow,
     "recall": export_rows.MessageRow,
@@ -560,6 +594,9 @@ MODELS = {
     "fact_revisions": export_rows.FactRevisionRow,
     "journal": export_rows.JournalRow,
     "working": export_rows.WorkingRow,
+    "episodes": export_experience.EpisodeRow,
+    "procedures": export_experience.ProcedureRow,
+    "procedure_versions": export_experience.ProcedureVersionRow,
     "summaries": export_rows.SummaryVersionRow,
     "audit": export_rows.AuditRow,
     "consent": export_rows.ConsentRow,
@@ -569,12 +606,12 @@ MODELS = {
 @pytest.mark.parametrize("store", sorted(TABLES))
 def test_the_format_has_every_column_of_kept_memory(store: str, an_export: dict[str, Any]) -> None:
     table, model = TABLES[store], MODELS[store]
-    columns = {column.name: column for column in table.columns if column.name not in ("person", "audience")}
-    assert set(columns) == set(model.model_fields)
+    columns = {column.name for column in table.columns if column.name not in ("person", "audience")}
+    assert columns == set(model.model_fields)
     optional = {name for name, field in model.model_fields.items() if not field.is_required()}
     assert optional == ADDED_LATER.get(store, set())
     exported = an_export["scopes"]["person" if store == "consent" else "dm"][store]
-    assert all(set(row) == set(columns) for row in exported)
+    assert all(set(row) == columns for row in exported)
 
 
 async def test_every_store_of_people_is_imported_or_known_to_be_left_out(house: House) -> None:

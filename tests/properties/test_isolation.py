@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +13,8 @@ from pathlib import Path
 from bot.chat import Conversation
 from memory.messages import ModelRequest, TextPart, ToolCall
 from memory.parameters import MemoryParameters
-from memory.policy.audience import reach_of, scope_of
-from memory.records import Reach, Scope
+from memory.policy.audience import reach_of, reach_of_scope, scope_of
+from memory.records import Change, ProcedureState, Reach, Scope
 from tests.fakes import START, ScriptedModel
 from tests.world import World, running
 
@@ -74,7 +74,15 @@ def keeping(request: ModelRequest) -> str:
             return json.dumps({"candidates": items})
         case "reconcile_facts":
             return json.dumps({"ops": [{"candidate": 1, "op": "ADD"}]})  # what is passed over is added too
+        case "write_episode":
+            story = f"They spoke of {SUBJECTS[0]} and {' '.join(marks)}"
+            return json.dumps({"summary": story, "lessons": marks, "procedures": [procedure_of(marks)]})
     return " ".join(marks)
+
+
+def procedure_of(marks: Sequence[str]) -> dict[str, object]:
+    name, description = f"Tea {' '.join(marks)[:40]}", f"For {marks[:1]}"
+    return {"name": name, "description": description, "steps": marks, "triggers": ["tea"]}
 
 
 async def talk(town: Town, who: str, where: Conversation) -> None:
@@ -113,11 +121,23 @@ async def search(town: Town, who: str, where: Conversation) -> None:
     town.check(await stores.facts.search(reach, subject, limit=50, floor=False), reach)
     town.check(await stores.facts.history(reach, limit=500), reach)
     town.check(await stores.journal.latest(reach, until=town.world.clock.now(), limit=500), reach)
+    town.check(await stores.episodes.search(reach, subject, limit=50), reach)
+    town.check(await stores.episodes.history(reach, limit=500, forgotten=True), reach)
+    await approve_all(town, memory.place.scope)
+    town.check(await stores.procedures.applicable(reach, subject, limit=50, floor=False), reach)
+    town.check(await stores.procedures.all(reach), reach)
     town.check(await stores.summaries.versions(memory.place.scope), reach)
     given = await stores.reply_sources.latest(memory.place.scope, memory.place.conversation)
     sources = given.sources if given else ()
     assert all(source.scope.person == reach.person for source in sources)
     assert all(reach.audiences is None or source.scope.audience in reach.audiences for source in sources)
+
+
+async def approve_all(town: Town, scope: Scope) -> None:
+    store, change = town.world.system.stores.procedures, Change(actor="person", reason="approve")
+    for one in await store.all(reach_of_scope(scope), state=ProcedureState.PROPOSED):
+        async with town.world.system.transaction() as tx:
+            await store.approve(scope, tx, procedure_id=one.id, change=change, at=town.world.clock.now())
 
 
 async def look(town: Town, who: str, where: Conversation) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -13,8 +13,9 @@ import pytest
 from sqlalchemy import Connection, Engine, event
 
 from memory.errors import DatabaseUnavailable, ModelUnavailable
+from memory.ports import Vectors
 from memory.records import JobState, Scope
-from tests.fakes import ScriptedModel
+from tests.fakes import HashEmbedder, ScriptedModel
 from tests.world import World, running
 
 ANN = Scope(person="console:ann", audience="dm")
@@ -39,6 +40,15 @@ def disk() -> Iterator[Disk]:
     event.listen(Engine, "begin", disk.limit)
     yield disk
     event.remove(Engine, "begin", disk.limit)
+
+
+class EndlessEmbedder(HashEmbedder):
+    """As slow as a change of embedder over a long history."""
+
+    name = "endless"
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return await asyncio.Future[Vectors]()
 
 
 async def facts_learned(world: World) -> list[str]:
@@ -127,3 +137,14 @@ async def test_a_disk_that_fills_up_while_jobs_run_only_postpones_them(tmp_path:
         world.clock.advance(minutes=6)
         await world.system.settle()
         assert await facts_learned(world) == ["User lives in Oslo"]
+
+
+async def test_a_conversation_can_end_before_all_that_was_said_is_embedded(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await world.handler.accept(world.incoming("I live in Oslo with my cat."))
+        await world.handler.idle()
+    async with running(tmp_path, embedder=EndlessEmbedder()) as world, asyncio.timeout(8):
+        await world.system.settle(embedding_seconds=0)
+        found = await world.system.stores.recall.export(ANN)
+        assert len(found) == 2
+        assert await world.system.stores.search.pending() > 0

@@ -12,6 +12,7 @@ from bot.chat import (
     Conversation,
     IncomingMessage,
 )
+from bot.speaking import Addressed, Heard, Speaker
 from memory.errors import DatabaseUnavailable
 from tests.adapters.slack.running import Inbox, started
 from tests.doubles import slack as double
@@ -249,3 +250,58 @@ async def test_a_refreshed_and_a_broken_connection_come_back(slack: SlackDouble,
         assert adapter.state() == {"mode": "socket", "connected": True}
     assert inbox.texts == ["after refresh", "after drop"]
     assert adapter.state()["connected"] is False
+
+
+async def heard_by(slack: SlackDouble, event: dict[str, Any]) -> Heard:
+    """What the application is asked about when this event arrives."""
+    asked: list[Heard] = []
+
+    async def listen(heard: Heard) -> bool:
+        asked.append(heard)
+        return False
+
+    async with started(slack, Inbox(), is_for_us=listen):
+        await (await slack.deliver(event)).wait()
+    [heard] = asked
+    return heard
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "addressed"),
+    [
+        (f"hello {MENTION}", {}, Addressed.US),
+        (f"<@U2> ask {MENTION}", {}, Addressed.US),
+        ("<@U2> what do you think?", {}, Addressed.OTHERS),
+        ("<!subteam^S1|@ops> look", {}, Addressed.OTHERS),
+        ("ask <@U2>", {}, Addressed.NOBODY),
+        ("and then?", {"thread_ts": "1772442000.000100", "parent_user_id": "U2"}, Addressed.NOBODY),
+        ("and then?", {"thread_ts": "1772442000.000100", "parent_user_id": BOT_USER}, Addressed.US),
+        ("<@U2> look", {"thread_ts": "1772442000.000100", "parent_user_id": BOT_USER}, Addressed.OTHERS),
+    ],
+)
+async def test_it_is_told_whom_a_message_is_addressed_to(
+    slack: SlackDouble, text: str, fields: dict[str, Any], addressed: Addressed
+) -> None:
+    heard = await heard_by(slack, slack.message("U1", "C1", text, channel_type="channel", **fields))
+    assert heard.addressed is addressed
+    assert heard.in_thread is ("thread_ts" in fields)
+    assert (heard.server, heard.channels) == ("T1", {"C1"})
+
+
+async def test_a_thread_knows_its_channel(slack: SlackDouble) -> None:
+    heard = await heard_by(slack, slack.message("U1", "C1", "x", channel_type="channel", thread_ts="1772442000.000100"))
+    assert heard.message.conversation.parent == "slack:T1:C1"
+
+
+async def test_another_bot_is_told_from_a_person(slack: SlackDouble) -> None:
+    heard = await heard_by(slack, slack.message("UBOT2", "C1", f"{MENTION} beep", channel_type="channel", bot_id="B9"))
+    assert heard.speaker is Speaker.BOT
+
+
+async def test_a_mention_in_a_channel_that_comes_as_two_events_is_one_message(slack: SlackDouble, inbox: Inbox) -> None:
+    event = slack.message("U1", "C1", f"{MENTION} hello", channel_type="channel")
+    async with started(slack, inbox):
+        named = {key: value for key, value in event.items() if key != "channel_type"}
+        await (await slack.deliver({**named, "type": "app_mention"})).wait()
+        await (await slack.deliver(event)).wait()
+    assert inbox.texts == ["hello"]

@@ -69,7 +69,10 @@ async def workspace(
     async with running(folder, memory_model=memory_model, channel=channel, parameters=parameters) as world:
         services = Services(system=world.system, clock=world.clock, admin_reads_dms=reads_dms)
         commands = Commands(COMMAND_TABLE, services)
-        async with started(slack, world.handler.accept, commands=commands, clock=world.clock) as adapter:
+        listening = world.listener.is_for_us
+        async with started(
+            slack, world.handler.accept, is_for_us=listening, commands=commands, clock=world.clock
+        ) as adapter:
             world.handler.attach({"slack": adapter})
             yield Workspace(slack=slack, world=world, adapter=adapter)
 
@@ -156,6 +159,33 @@ async def test_a_silenced_channel_is_silent_in_its_threads_too_until_an_admin_en
         await place.say("UADMIN", "C1", "!memory unsilence", thread_ts=THREAD)
         await slack.wait_for(lambda: len(slack.ephemeral) == 1)
         await place.say("U1", "C1", "hello", thread_ts=THREAD)
+        assert len(slack.posts()) == 1
+
+
+async def test_a_thread_goes_on_without_mentions_but_not_past_them(slack: SlackDouble, tmp_path: Path) -> None:
+    async with workspace(slack, tmp_path) as place:
+
+        async def posts_after(text: str, **fields: Any) -> int:
+            event = slack.message("U1", "C1", text, channel_type="channel", **fields)
+            await (await slack.deliver(event)).wait()
+            await place.world.handler.idle()
+            return len(slack.posts())
+
+        assert await posts_after("just talking") == 0
+        root = slack.message("U1", "C1", f"<@{BOT_USER}> hello", channel_type="channel")
+        await (await slack.deliver(root)).wait()
+        await place.world.handler.idle()
+        assert await posts_after("and then?", thread_ts=root["ts"]) == 2
+        assert await posts_after("<@U2> and you?", thread_ts=root["ts"]) == 2
+        assert await posts_after("what of this?", thread_ts="1772442000.000900") == 2
+
+
+async def test_an_open_channel_is_answered_whatever_is_said_there(slack: SlackDouble, tmp_path: Path) -> None:
+    async with workspace(slack, tmp_path) as place:
+        answer = await place.call("UADMIN", "C1", "/memory channel open")
+        assert "From now on" in text(answer)
+        await (await slack.deliver(slack.message("U1", "C1", "hello", channel_type="channel"))).wait()
+        await place.world.handler.idle()
         assert len(slack.posts()) == 1
 
 

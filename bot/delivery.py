@@ -1,0 +1,120 @@
+"""From a reply to the platform: drafts while it is written, the whole of it once, and what is known of that on disk.
+
+Invariant: before the first draft of an answer is shown, its inbox item says that one may be there; before the answer
+is sent, that it is being sent. So whatever stops the process, the next attempt looks for what is on the platform
+and completes it; it never adds a second answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from bot import replies
+from bot.chat import ChannelAdapter, DeliveryRefused, IncomingMessage, OutgoingMessage
+from bot.reply_stream import ReplyStream, Sleep
+from memory.ports import OnText
+from memory.records import InboxItem, InboxState
+from memory.system import MemorySystem
+
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class Task:
+    """An accepted message and the way its answer travels.
+
+    Attributes:
+        draft: where a draft of the answer can be seen, as ``InboxItem.draft`` has it.
+        is_new: it was accepted just now, so that nothing can be on the platform yet.
+    """
+
+    item: InboxItem
+    incoming: IncomingMessage
+    channel: ChannelAdapter
+    is_new: bool
+    draft: tuple[str, ...] | None
+
+    def outgoing(self, text: str, *, notice: str | None = None) -> OutgoingMessage:
+        """The answer, as it stands."""
+        return OutgoingMessage(
+            conversation=self.incoming.conversation,
+            text=text,
+            in_reply_to=self.incoming.id,
+            delivery_key=f"{self.item.id:x}",
+            notice=notice,
+            recipient=self.incoming.person,
+            draft=self.draft,
+        )
+
+
+class Delivery:
+    """Carries answers.
+
+    Args:
+        system: notes in the inbox how far they are.
+        admin_reads_dms: SLACK_ADMIN_READS_DMS, of which people are told.
+        drafts: STREAM_REPLIES, whether an answer is shown while it is written.
+        sleep: waits between two drafts.
+    """
+
+    def __init__(self, *, system: MemorySystem, admin_reads_dms: bool, drafts: bool, sleep: Sleep) -> None:
+        self._system = system
+        self._admin_reads_dms = admin_reads_dms
+        self._drafts = drafts
+        self._sleep = sleep
+
+    @asynccontextmanager
+    async def drafting(self, task: Task) -> AsyncIterator[Callable[[], OnText] | None]:
+        """While the context is open, show what the model writes.
+
+        An answer of which an earlier process may have shown something is only sent as a whole.
+
+        Yields:
+            What gives each model call its listener; None where nothing is shown.
+        """
+        if not (self._drafts and task.channel.shows_drafts and task.is_new):
+            yield None
+            return
+
+        async def show(text: str) -> None:
+            if task.draft is None:
+                await self._note(task, ())
+            ids = await task.channel.draft(task.outgoing(text))
+            if ids != task.draft:
+                await self._note(task, ids)
+
+        stream = ReplyStream(show, sleep=self._sleep)
+        async with stream.growing():
+            yield stream.begin_call
+
+    async def _note(self, task: Task, ids: tuple[str, ...]) -> None:
+        task.draft = ids
+        await self._system.note_draft(task.item, ids)
+
+    async def deliver(self, task: Task, reply: str) -> None:
+        """Send a reply, or what is missing of it where an earlier attempt was made.
+
+        Raises:
+            DeliveryFailed: the platform did not take it; it stays in the inbox.
+            AnsweredElsewhere: the message has another answer, or is done with.
+        """
+        is_first = await self._system.sending(task.item, reply)
+        notice = replies.notice(task.incoming.conversation, admin_reads_dms=self._admin_reads_dms)
+        outgoing = task.outgoing(reply, notice=notice if is_first else None)
+        state = InboxState.DELIVERED
+        if not (self._is_in_doubt(task) and await task.channel.was_delivered(outgoing)):
+            try:
+                await task.channel.send(outgoing)
+            except DeliveryRefused as error:
+                _log.warning("delivery_refused", inbox_id=task.item.id, error=str(error))
+                state = InboxState.DROPPED
+        await self._system.mark(task.item, state)
+
+    @staticmethod
+    def _is_in_doubt(task: Task) -> bool:
+        """Whether an earlier attempt may have shown the answer, or a part of it."""
+        return not task.is_new and (task.item.state is InboxState.SENDING or task.item.draft is not None)

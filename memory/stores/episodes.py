@@ -1,0 +1,295 @@
+"""Episodes: what happened in each session, found by likeness, by time and by person.
+
+Invariant: a session has at most one episode that is found; a forgotten one stays until it is erased and can be
+brought back. A row and its search entry change in one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import structlog
+from sqlalchemy import ColumnElement, Select, and_, insert, or_, select, update
+
+from memory.database import Database, Transaction
+from memory.ids import IdSource, handle_of
+from memory.policy.ranking import rank
+from memory.policy.relevance import above_floor
+from memory.policy.time_expressions import Period
+from memory.ports import EmbeddedQuery
+from memory.records import (
+    Change,
+    Episode,
+    Narrative,
+    Reach,
+    Scope,
+    SearchHit,
+    Source,
+    StoredMessage,
+)
+from memory.schema import episodes as table
+from memory.stores.episode_rows import episode_of_row, hit_of_episode, row_of_episode, searchable_episode
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    in_reach,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+    with_keys,
+)
+from memory.stores.search import SearchStore
+
+_log = structlog.get_logger(__name__)
+
+_OVERFETCH = 2
+_CHANGING = ("forgotten_at", "forgotten_reason")
+
+
+class EpisodeStore:
+    """The table of episodes.
+
+    Args:
+        database: where the rows are.
+        search: indexes their texts.
+        ids: draws the episodes' ids.
+    """
+
+    name = "episodes"
+
+    def __init__(self, database: Database, search: SearchStore, ids: IdSource) -> None:
+        self._database = database
+        self._search = search
+        self._ids = ids
+
+    async def add(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        messages: Sequence[StoredMessage],
+        narrative: Narrative,
+        change: Change,
+        at: datetime,
+    ) -> Episode:
+        """Keep the story of a session, in place of one that was made of it before.
+
+        Args:
+            scope: whose.
+            tx: the open transaction.
+            messages: what was said in it, oldest first; at least one.
+            narrative: its story.
+            change: what made it, with the session.
+            at: when it was made.
+        """
+        for earlier in await self._standing(scope, tx, session_id=change.session_id):
+            await self.forget(scope, tx, episode_id=earlier.id, reason="made anew", at=at)
+        episode = Episode(
+            id=self._ids.next(),
+            scope=scope,
+            conversation=messages[0].conversation,
+            started_at=min(message.sent_at for message in messages),
+            ended_at=max(message.sent_at for message in messages),
+            participants=tuple(dict.fromkeys(message.author for message in messages)),
+            message_count=len(messages),
+            first_message=messages[0].id,
+            last_message=messages[-1].id,
+            narrative=narrative,
+            made_at=as_stored(at),
+            change=change,
+        )
+        await tx.connection.execute(insert(table).values(row_of_episode(episode)))
+        await self._search.add(scope, tx, source=Source.EPISODE, items=searchable_episode(episode))
+        tx.after_commit(
+            lambda: _log.info(
+                "memory_write",
+                memory="episode",
+                episode=episode.id,
+                session_id=change.session_id,
+                messages=episode.message_count,
+                moments=len(narrative.key_moments),
+                lessons=len(narrative.lessons),
+            )
+        )
+        return episode
+
+    async def forget(
+        self, scope: Scope, tx: Transaction, *, episode_id: int, reason: str, at: datetime
+    ) -> Episode | None:
+        """Let an episode be found no more; None where there is none of that id that is."""
+        episode = await self._one(scope, tx, episode_id)
+        if episode is None or episode.forgotten_at is not None:
+            return None
+        after = replace(episode, forgotten_at=as_stored(at), forgotten_reason=reason)
+        await self._write(tx, after)
+        await self._search.remove(scope, tx, source=Source.EPISODE, record_ids=[episode_id])
+        return after
+
+    async def reinstate(self, scope: Scope, tx: Transaction, *, episode_id: int, at: datetime) -> Episode | None:
+        """Bring a forgotten episode back, in place of another of its session; None where there is none of that id."""
+        episode = await self._one(scope, tx, episode_id)
+        if episode is None or episode.forgotten_at is None:
+            return episode
+        for other in await self._standing(scope, tx, session_id=episode.change.session_id):
+            await self.forget(scope, tx, episode_id=other.id, reason="another version came back", at=at)
+        after = replace(episode, forgotten_at=None, forgotten_reason="")
+        await self._write(tx, after)
+        await self._search.put(scope, tx, source=Source.EPISODE, items=searchable_episode(after))
+        return after
+
+    async def remove_of_message(self, scope: Scope, tx: Transaction, *, message_id: int) -> list[int]:
+        """Delete for good every episode that a message is a part of; the sessions they were of.
+
+        An episode tells what its messages said, so that one whose message was deleted must not stay in any form.
+        """
+        covers = and_(in_scope(table, scope), table.c.first_message <= message_id, table.c.last_message >= message_id)
+        rows = (await tx.connection.execute(select(table.c.id, table.c.session_id).where(covers))).all()
+        if rows:
+            await self._search.remove(scope, tx, source=Source.EPISODE, record_ids=[row.id for row in rows])
+            await tx.connection.execute(table.delete().where(covers))
+        return sorted({row.session_id for row in rows if row.session_id is not None})
+
+    async def search(
+        self,
+        reach: Reach,
+        query: str,
+        *,
+        limit: int = 3,
+        periods: Sequence[Period] = (),
+        embedded: EmbeddedQuery | None = None,
+        floor: bool = False,
+    ) -> list[SearchHit]:
+        """The episodes most like a query, and those of the days it asks about, best first.
+
+        Args:
+            reach: what may be read.
+            query: any text.
+            limit: hits at most.
+            periods: the times that the query asks about; an episode of them counts more, and is found by that alone.
+            embedded: the query's vectors, where the caller has them already.
+            floor: leave out what is not relevant enough to be shown unasked.
+        """
+        entries = await self._search.search(
+            reach, source=Source.EPISODE, query=query, limit=limit * _OVERFETCH, embedded=embedded
+        )
+        found = await self._load({(entry.scope, entry.record_id) for entry in entries})
+        ranked = rank([entry for entry in entries if entry.record_id in found])
+        relevant = {one.entry.record_id: one for one in (above_floor(ranked, query) if floor else ranked)}
+        in_time = {episode.id: episode for episode in await self._of_periods(reach, periods, limit)}
+        episodes = {**in_time, **{one: found[one] for one in relevant}}
+        hits = [
+            hit_of_episode(episode, relevant.get(episode.id), of_the_day=_is_of_the_day(episode, periods))
+            for episode in episodes.values()
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, -hit.record_id))[:limit]
+
+    async def between(self, reach: Reach, start: datetime, end: datetime, *, limit: int = 20) -> list[Episode]:
+        """Episodes that took place between two moments, both included, oldest first."""
+        query = select(table).where(in_reach(table, reach), _found_ones(), _overlaps(start, end))
+        return await self._episodes(query.order_by(table.c.started_at, table.c.id).limit(limit))
+
+    async def history(self, reach: Reach, *, limit: int = 10, forgotten: bool = False) -> list[Episode]:
+        """The newest episodes, newest first.
+
+        Args:
+            forgotten: take the forgotten ones too.
+        """
+        query = select(table).where(in_reach(table, reach))
+        query = query if forgotten else query.where(_found_ones())
+        return await self._episodes(query.order_by(table.c.started_at.desc(), table.c.id.desc()).limit(limit))
+
+    async def get(self, reach: Reach, episode_ids: Collection[int]) -> list[Episode]:
+        """The episodes of these ids within reach, forgotten or not; unknown ids are left out."""
+        query = select(table).where(in_reach(table, reach), table.c.id.in_(episode_ids))
+        return await self._episodes(query.order_by(table.c.id))
+
+    async def work_of(
+        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
+    ) -> dict[str, str]:
+        """What stands of the work of a session or a job: name -> text."""
+        found = await self._standing(scope, tx, session_id=session_id, job=job)
+        return {f"episode {handle_of(one.id)}": one.narrative.summary for one in found}
+
+    async def undo_work(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        change: Change,
+        at: datetime,
+        session_id: int | None = None,
+        job: str | None = None,
+    ) -> None:
+        """Forget what stands of the work of a session or a job."""
+        for episode in await self._standing(scope, tx, session_id=session_id, job=job):
+            await self.forget(scope, tx, episode_id=episode.id, reason=change.reason, at=at)
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every episode of a scope, the forgotten ones included, oldest first."""
+        return await rows_of_scope(self._database, table, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back rows of an export, searchable but for the forgotten; how many were not there.
+
+        Raises:
+            InvalidInput: another episode has the id of one of them.
+        """
+        new = {row["id"] for row in await restore_rows(tx, table, scope, rows, changing=_CHANGING)}
+        back = (await tx.connection.execute(select(table).where(in_scope(table, scope), table.c.id.in_(new)))).all()
+        standing = [episode for episode in map(episode_of_row, back) if episode.forgotten_at is None]
+        items = [item for episode in standing for item in searchable_episode(episode)]
+        await self._search.add(scope, tx, source=Source.EPISODE, items=items)
+        return len(new)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every episode of a scope (the search store erases its entries)."""
+        return {table.name: await delete_scope(tx, table, scope)}
+
+    async def _standing(
+        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
+    ) -> list[Episode]:
+        mine = table.c.job == job if session_id is None else table.c.session_id == session_id
+        found = select(table).where(in_scope(table, scope), mine, _found_ones())
+        return [episode_of_row(row) for row in await tx.connection.execute(found.order_by(table.c.id))]
+
+    async def _one(self, scope: Scope, tx: Transaction, episode_id: int) -> Episode | None:
+        query = select(table).where(in_scope(table, scope), table.c.id == episode_id)
+        row = (await tx.connection.execute(query)).first()
+        return None if row is None else episode_of_row(row)
+
+    async def _write(self, tx: Transaction, episode: Episode) -> None:
+        mine = and_(in_scope(table, episode.scope), table.c.id == episode.id)
+        await tx.connection.execute(update(table).where(mine).values(row_of_episode(episode)))
+
+    async def _of_periods(self, reach: Reach, periods: Sequence[Period], limit: int) -> list[Episode]:
+        if not periods:
+            return []
+        inside = or_(*(_overlaps(period.start, period.end, end_included=False) for period in periods))
+        query = select(table).where(in_reach(table, reach), _found_ones(), inside)
+        return await self._episodes(query.order_by(table.c.importance.desc(), table.c.id.desc()).limit(limit))
+
+    async def _load(self, keys: Collection[tuple[Scope, int]]) -> dict[int, Episode]:
+        if not keys:
+            return {}
+        found = await self._episodes(select(table).where(with_keys(table, keys), _found_ones()))
+        return {episode.id: episode for episode in found}
+
+    async def _episodes(self, query: Select[Any]) -> list[Episode]:
+        async with self._database.read() as connection:
+            return [episode_of_row(row) for row in await connection.execute(query)]
+
+
+def _is_of_the_day(episode: Episode, periods: Sequence[Period]) -> bool:
+    return any(episode.started_at < period.end and episode.ended_at >= period.start for period in periods)
+
+
+def _found_ones() -> ColumnElement[bool]:
+    return table.c.forgotten_at.is_(None)
+
+
+def _overlaps(start: datetime, end: datetime, *, end_included: bool = True) -> ColumnElement[bool]:
+    begun = table.c.started_at <= end if end_included else table.c.started_at < end
+    return and_(begun, table.c.ended_at >= start)
