@@ -16,13 +16,13 @@ from datetime import datetime
 import structlog
 
 from bot import replies
+from bot.model_answers import cleaned, final_text
 from bot.tools import Toolbox, failed
-from memory.errors import ContextOverflow
+from memory.errors import ContextOverflow, ModelError, StreamInterrupted
 from memory.exchange import Exchange
 from memory.messages import (
     Message,
     ModelResponse,
-    Part,
     Role,
     StopReason,
     TextPart,
@@ -33,7 +33,7 @@ from memory.messages import (
 )
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
-from memory.policy.text import clean, clean_value
+from memory.policy.text import clean
 from memory.ports import ChatModel, OnText, TokenCounter
 from memory.prompt.assembler import Gathered, Prompt, assemble
 from memory.records import SearchHit
@@ -125,19 +125,34 @@ class Agent:
                 continue
             calls = response.message.tool_calls
             if not calls or turn.calls >= self._parameters.tool_call_cap:
-                return turn.ended(_final_text(response))
+                return turn.ended(final_text(response))
             results = await self._run(memory, exchange, calls, turn)
             turn.added += [response.message, Message(role=Role.USER, parts=tuple(results))]
             if self._is_complete(response, results):
                 return turn.ended(response.message.text.strip(), already_added=True)
 
     async def _ask(self, turn: _Turn, memory: PersonMemory) -> ModelResponse:
+        """One answer of the model. What it fails in is met once, as ``bot/model_rules.py`` says."""
         try:
             return await self._complete(turn, memory, self._parameters)
         except ContextOverflow:
             shorter = int(self._parameters.context_window_tokens * _SHORTER)
             _log.warning("context_overflow", conversation=memory.place.conversation, retry_tokens=shorter)
             return await self._complete(turn, memory, replace(self._parameters, context_window_tokens=shorter))
+        except StreamInterrupted as error:
+            _log.warning("answer_broke_off", conversation=memory.place.conversation, characters=len(error.partial))
+            return await self._start_over(turn, memory, error.partial)
+
+    async def _start_over(self, turn: _Turn, memory: PersonMemory, partial: str) -> ModelResponse:
+        """The answer once more; where that fails too, the longest beginning that came."""
+        try:
+            return await self._complete(turn, memory, self._parameters)
+        except StreamInterrupted as error:
+            partial = max(partial, error.partial, key=len)
+        except ModelError as error:
+            _log.warning("answer_kept_in_part", error=type(error).__name__)
+        parts = (TextPart(text=clean(partial)),)
+        return ModelResponse(parts=parts, stop_reason=StopReason.INTERRUPTED, model=self.model.name)
 
     async def _complete(self, turn: _Turn, memory: PersonMemory, parameters: MemoryParameters) -> ModelResponse:
         turn.prompt = prompt = await asyncio.to_thread(  # a message as long as a book takes a while to count
@@ -149,7 +164,7 @@ class Agent:
             person_hash=self._person_hash(memory.place.scope.person),
         )
         on_text = None if turn.begin_call is None else turn.begin_call()
-        response = _cleaned(await self.model.complete(prompt.request, on_text=on_text))
+        response = cleaned(await self.model.complete(prompt.request, on_text=on_text))
         if response.usage is not None:
             self._counter.calibrate(estimated=prompt.estimated, actual=response.usage.input_tokens)
         if response.stop_reason is StopReason.CONTEXT_EXCEEDED and not response.message.text.strip():
@@ -206,34 +221,9 @@ class _Turn:
     def ended(self, text: str, *, already_added: bool = False) -> TurnResult:
         """The turn ends with an answer."""
         added = self.added if already_added else [*self.added, assistant_message(text)]
-        given = self.prompt.shown if self.prompt else ()
-        return TurnResult(reply=text, messages=tuple(added), given=given)
+        given, cut = (self.prompt.shown, self.prompt.cut) if self.prompt else ((), False)
+        return TurnResult(reply=text + replies.SHORTENED * cut, messages=tuple(added), given=given)
 
     def refused(self) -> TurnResult:
         """The turn ends without one."""
         return TurnResult(reply=replies.REFUSED, messages=(), refused=True)
-
-
-def _cleaned(response: ModelResponse) -> ModelResponse:
-    """The answer as it may be stored: a model can write what no database takes."""
-    return replace(response, parts=tuple(_cleaned_part(part) for part in response.parts))
-
-
-def _cleaned_part(part: Part) -> Part:
-    match part:
-        case TextPart():
-            return replace(part, text=clean(part.text))
-        case ToolCall(malformed=None):
-            return replace(part, name=clean(part.name), arguments=clean_value(part.arguments))
-        case ToolCall():
-            return replace(part, name=clean(part.name), malformed=clean(part.malformed or ""))
-        case ToolResult():
-            return part
-
-
-def _final_text(response: ModelResponse) -> str:
-    text = response.message.text.strip()
-    if not text:
-        return replies.NOTHING_TO_SAY
-    cut = response.stop_reason in (StopReason.MAX_TOKENS, StopReason.CONTEXT_EXCEEDED)
-    return text + replies.CUT_OFF if cut else text

@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from bot.agent import Agent
+from bot.circuit_breaker import CircuitBreaker
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
 from bot.config import Settings
 from bot.disk import wiped_disk
+from bot.fallback_model import FallbackModel
 from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
 from bot.listener import Listener
@@ -52,9 +54,9 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
-        chat_model = _model(settings, settings.chat_model)
+        chat_model = _chat_model(settings, clock)
         stack.push_async_callback(chat_model.close)
-        memory_model = _model(settings, settings.memory_model)
+        memory_model = _model(settings, settings.memory_model, clock)
         stack.push_async_callback(memory_model.close)
         embedder = MiniLmTokenEmbedder() if settings.late_interaction else MiniLmEmbedder()
         stack.push_async_callback(embedder.close)
@@ -218,18 +220,26 @@ def _slack(application: Application) -> SlackAdapter | None:
     )
 
 
-def _model(settings: Settings, name: str) -> ChatModel:
+def _chat_model(settings: Settings, clock: Clock) -> ChatModel:
+    model = _model(settings, settings.chat_model, clock)
+    if settings.fallback_model is None:
+        return model
+    return FallbackModel(model, _model(settings, settings.fallback_model, clock))
+
+
+def _model(settings: Settings, name: str, clock: Clock) -> ChatModel:
     key = settings.anthropic_api_key
     if key is None:
         return OfflineModel(agent_name=settings.agent_name)
     from bot.llm import ClaudeModel
 
-    return ClaudeModel(
+    claude = ClaudeModel(
         model=name,
         api_key=key.get_secret_value(),
         base_url=settings.anthropic_base_url,
         deadline=settings.model_deadline_seconds,
     )
+    return CircuitBreaker(claude, clock=clock)
 
 
 def _secret(settings: Settings) -> bytes:

@@ -71,6 +71,11 @@ class Settings(BaseSettings):
         None, "Another address for the Claude API, for a proxy.", "https://claude.example.com", pattern="^https?://"
     )
     chat_model: str = _setting("claude-sonnet-5-5", "The model that answers.", "claude-sonnet-5-5", min_length=1)
+    fallback_model: str | None = _setting(
+        None,
+        "The model that answers while the first one cannot: overloaded, limited, out of reach.",
+        "claude-haiku-5-5",
+    )
     memory_model: str = _setting(
         "claude-haiku-5-5", "The smaller model that looks after memory.", "claude-haiku-5-5", min_length=1
     )

@@ -18,6 +18,7 @@ import structlog
 from anthropic import AnthropicError, APIStatusError, AsyncAnthropic, BadRequestError, Timeout
 
 from bot.llm_wire import StreamedAnswer, request_body
+from bot.model_rules import Remedy, rule_of
 from memory.errors import (
     ContextOverflow,
     ModelError,
@@ -126,7 +127,9 @@ class ClaudeModel:
             _log.warning("answer_schema_refused", model=self._model)
             self._schemas_refused = True
             return await self._attempt({key: body[key] for key in body if key != "output_config"}, on_text)
-        except (ModelOverloaded, ModelUnavailable) as error:
+        except ModelError as error:
+            if rule_of(error).remedy is not Remedy.REPEAT:
+                raise
             _log.warning("model_call_retried", model=self._model, error=type(error).__name__)
         await asyncio.sleep(self._retry_pause)
         return await self._attempt(body, on_text)

@@ -6,39 +6,26 @@ Invariant: nothing here shows a stack trace, a secret or another person's data.
 from __future__ import annotations
 
 from bot.chat import Conversation
-from memory.errors import (
-    ContextOverflow,
-    EmbedderError,
-    MemorySystemError,
-    ModelError,
-    ModelOverloaded,
-    ModelRateLimited,
-    ModelRejected,
-    ModelTimeout,
-    ModelUnavailable,
-    StorageError,
-    StreamInterrupted,
-)
+from bot.model_rules import sentence_of
+from memory.errors import EmbedderError, MemorySystemError, ModelError, StorageError
+from memory.messages import StopReason
 
 EMPTY_MESSAGE = "Your message has no text that I can read. Write me something and I will answer."
 REFUSED = "I can't help with that. Let's talk about something else."
 NOTHING_TO_SAY = "I have no answer to that. Could you put it differently?"
 BROKEN_OFF = "I was interrupted while I wrote this answer. Please ask again."
-CUT_OFF = " … (cut off: the answer was longer than I may write)"
+SHORTENED = "\n\n(Your message was longer than I can read at once, so I left out its middle.)"
+_CUT_OFF = " … (cut off: the answer was longer than I may write)"
+UNFINISHED = {
+    StopReason.MAX_TOKENS: _CUT_OFF,
+    StopReason.CONTEXT_EXCEEDED: _CUT_OFF,
+    StopReason.INTERRUPTED: " … (broken off: the connection to my model was lost)",
+}
+"""What stands below an answer that is not whole, by why it ended."""
 
 _KEPT = " Your message is kept."
 
-_MODEL_TROUBLE: tuple[tuple[type[MemorySystemError], str], ...] = (
-    (ModelOverloaded, "My model is overloaded right now. Please ask again in a few minutes."),
-    (ModelTimeout, "My model took too long to answer. Please ask again."),
-    (StreamInterrupted, "My answer broke off on the way. Please ask again."),
-    (
-        ContextOverflow,
-        "That was too long for my model even after I shortened it. Please send it in smaller pieces.",
-    ),
-    (ModelRejected, "My model refused the request; whoever runs me has to look at its key and settings."),
-    (ModelUnavailable, "I can't reach my model right now. Please ask again later."),
-    (ModelError, "My model could not answer. Please ask again."),
+_TROUBLE: tuple[tuple[type[MemorySystemError], str], ...] = (
     (EmbedderError, "My memory search is broken; whoever runs me has to look at it (keepsake doctor)."),
     (StorageError, "I can't use my memory right now; whoever runs me has to look at it (keepsake doctor)."),
 )
@@ -65,10 +52,9 @@ def notice(where: Conversation, *, admin_reads_dms: bool) -> str:
 
 def trouble(error: MemorySystemError) -> str:
     """What to tell a person whose message could not be answered."""
-    if isinstance(error, ModelRateLimited):
-        wait = f" in about {round(error.retry_after / 60) or 1} min" if error.retry_after else " later"
-        return f"I am asked more than my model allows. Please ask again{wait}." + _KEPT
-    for kind, sentence in _MODEL_TROUBLE:
+    if isinstance(error, ModelError):
+        return sentence_of(error) + _KEPT
+    for kind, sentence in _TROUBLE:
         if isinstance(error, kind):
             return sentence + _KEPT
     return str(error)

@@ -17,6 +17,7 @@
         ├── ModelUnavailable        no connection, or an error on its side
         ├── ModelOverloaded         it is overloaded; trying again later helps
         ├── ModelRateLimited        we asked too often; ``retry_after`` seconds
+        ├── ModelResting            it failed several times in a row and is not asked for a while
         ├── ModelTimeout            no answer within our own deadline
         ├── ModelRejected           it refused the request itself (key, permission, malformed)
         ├── ContextOverflow         the request was longer than it accepts
@@ -99,6 +100,19 @@ class ModelRateLimited(ModelError):
     """
 
     def __init__(self, message: str, *, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class ModelResting(ModelError):
+    """The model failed several times in a row, and is not asked for a while.
+
+    Args:
+        message: one plain sentence.
+        retry_after: seconds after which it will be asked again.
+    """
+
+    def __init__(self, message: str, *, retry_after: float) -> None:
         super().__init__(message)
         self.retry_after = retry_after
 

@@ -21,7 +21,7 @@ class Role(StrEnum):
 
 
 class StopReason(StrEnum):
-    """Why the model stopped, in our own words for every reason the API knows."""
+    """Why the model stopped, in our own words for every reason the API knows, and for an answer that broke off."""
 
     END_TURN = "end_turn"
     TOOL_USE = "tool_use"
@@ -29,6 +29,7 @@ class StopReason(StrEnum):
     REFUSAL = "refusal"
     PAUSE_TURN = "pause_turn"
     CONTEXT_EXCEEDED = "context_exceeded"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from datetime import timedelta
 import structlog
 
 from memory.database import Database
-from memory.errors import MemorySystemError, StorageError
+from memory.errors import MemorySystemError, ModelResting, StorageError
 from memory.ports import Clock
 from memory.records import Job, JobState, Scope
 from memory.stores.jobs import JobStore
@@ -147,6 +147,8 @@ class JobRunner:
         except asyncio.CancelledError:
             await asyncio.shield(self._give_back(job))
             raise
+        except ModelResting as error:
+            await self._postpone(job, error, log)
         except MemorySystemError as error:
             await self._failed(job, f"{type(error).__name__}: {error}", log)
         except Exception as error:  # the outermost handler of background work: other jobs must go on
@@ -165,6 +167,13 @@ class JobRunner:
             log.warning("job_failed", error=error, retry_seconds=delay.total_seconds())
         else:
             log.error("job_set_aside", error=error)
+
+    async def _postpone(self, job: Job, error: ModelResting, log: structlog.stdlib.BoundLogger) -> None:
+        """Wait until the model is asked again; that it rests is not the job's fault, so it costs it no try."""
+        async with self._database.transaction() as tx:
+            due_at = self._clock.now() + max(_FIRST_DELAY, timedelta(seconds=error.retry_after))
+            await self._jobs.release(job.scope, tx, job=job, due_at=due_at)
+        log.info("job_postponed", seconds=error.retry_after)
 
     async def _give_back(self, job: Job) -> None:
         async with self._database.transaction() as tx:

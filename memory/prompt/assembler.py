@@ -68,7 +68,7 @@ class Prompt:
         fixed_tokens: the size of everything that is no message, as ``fixed_tokens`` gives it.
         report: estimated tokens per section; they sum to ``estimated``.
         dropped_messages: messages of the history that are not in the request.
-        cut: whether something of the newest turn was shortened.
+        cut: whether the person's newest message was shortened.
         shown: the hits that are in the request.
     """
 

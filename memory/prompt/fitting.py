@@ -67,7 +67,7 @@ def fit_history(
 def fit_turn(
     turn: Sequence[Message], room: int, *, result_cap: int, counter: TokenCounter
 ) -> tuple[tuple[Message, ...], bool]:
-    """The newest turn, made to fit, and whether anything of it is missing.
+    """The newest turn, made to fit, and whether any of the person's words are missing.
 
     The oldest tool rounds leave only where their calls, which cannot be cut, take too much; then person's words
     and tool results are cut to one common size.
@@ -88,7 +88,7 @@ def fit_turn(
     cap = fair_cap(cuttable, room - solid)
     words = cut_to_tokens(shown[0].text, cap, counter.count)
     fitted = (user_message(words), *(_with_results_cut(message, cap, counter.count) for message in shown[1:]))
-    return fitted, fitted != whole
+    return fitted, fitted[0] != whole[0]
 
 
 def _sizes(turn: Sequence[Message], counter: TokenCounter) -> tuple[int, list[int]]:

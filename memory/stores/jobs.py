@@ -132,9 +132,10 @@ class JobStore:
         state = JobState.DEAD if due_at is None else JobState.PENDING
         await self._set(tx, job, state=state, claimed_until=None, last_error=error, due_at=due_at or job.due_at)
 
-    async def release(self, scope: Scope, tx: Transaction, *, job: Job) -> None:
-        """Give a claimed job back untried, for the next start."""
-        await self._set(tx, job, claimed_until=None, attempts=max(0, job.attempts - 1))
+    async def release(self, scope: Scope, tx: Transaction, *, job: Job, due_at: datetime | None = None) -> None:
+        """Give a claimed job back untried, for the next start or for a later time."""
+        attempts = max(0, job.attempts - 1)
+        await self._set(tx, job, claimed_until=None, attempts=attempts, due_at=due_at or job.due_at)
 
     async def unfinished(self, scope: Scope) -> list[Job]:
         """The pending and dead jobs of a scope, oldest first."""

@@ -108,7 +108,7 @@ def response(stop: StopReason, *parts: TextPart | ToolCall) -> ModelResponse:
 async def test_an_answer_cut_off_by_its_limit_says_so(tmp_path: Path) -> None:
     model = ScriptedModel(response(StopReason.MAX_TOKENS, TextPart(text="Once upon a time")))
     async with running(tmp_path, model=model) as world:
-        assert await world.say("Tell me a story") == "Once upon a time" + replies.CUT_OFF
+        assert await world.say("Tell me a story") == "Once upon a time" + replies.UNFINISHED[StopReason.MAX_TOKENS]
 
 
 async def test_a_refused_message_is_not_shown_to_the_model_again(tmp_path: Path) -> None:
