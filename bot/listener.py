@@ -14,6 +14,10 @@ import structlog
 
 from bot.chat import IncomingMessage, OnMessage
 from bot.speaking import Addressed, Heard, Speaker, SpeakingRules, Verdict, verdict
+from memory.channel_talk import Line
+from memory.policy.audience import scope_of
+from memory.policy.secrets import redact
+from memory.policy.text import clean
 from memory.ports import Clock
 from memory.records import ChannelState
 from memory.system import MemorySystem
@@ -53,10 +57,12 @@ class Listener:
         if not where.is_direct:  # whose owner alone may silence it, by not writing
             state = await self._system.stores.channels.load(where.key, where.parent)
         decided = verdict(heard, state, self._rules)
-        if decided is not Verdict.ANSWER or not self._within_budget(heard):
-            return False
-        await self._engage(heard, state)
-        return True
+        answered = decided is Verdict.ANSWER and self._within_budget(heard)
+        if decided is not Verdict.IGNORE and not where.is_direct:
+            await self._overhear(heard, for_us=answered)
+        if answered:
+            await self._engage(heard, state)
+        return answered
 
     def guard(self, accept: OnMessage) -> OnMessage:
         """``accept`` for a platform on which every message is for the bot, and that knows no servers."""
@@ -73,6 +79,29 @@ class Listener:
             return True
         _log.warning("bot_loop_broken", conversation=where, bot=heard.message.person)
         return False
+
+    async def _overhear(self, heard: Heard, *, for_us: bool) -> None:
+        """Keep what was said for a while, unless its author asked that nothing be kept."""
+        parameters, message = self._system.parameters, heard.message
+        scope = scope_of(message.person, message.conversation.audience, parameters.sharing)
+        if not parameters.channel_context_messages:
+            return
+        if not await self._system.oversight.sittings.keeps(scope, message.conversation.key):
+            return
+        line = Line(
+            id=message.id,
+            person=message.person,
+            name=clean(message.author_name),
+            text=redact(clean(message.text)),
+            at=message.sent_at,
+            for_us=for_us,
+        )
+        self._system.talk.note(
+            line,
+            conversation=message.conversation.key,
+            parent=message.conversation.parent,
+            in_parent=not heard.in_thread,
+        )
 
     async def _engage(self, heard: Heard, state: ChannelState) -> None:
         where, now = heard.message.conversation, self._clock.now()

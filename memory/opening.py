@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from memory.channel_talk import ChannelTalk
 from memory.database import Database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
@@ -160,6 +161,7 @@ def open_services(
         parameters=parameters,
         clock=clock,
         ids=ids,
+        talk=ChannelTalk(),
     )
 
 

@@ -68,6 +68,7 @@ class Oversight:
             window=services.window,
             jobs=services.jobs,
             clock=services.clock,
+            talk=services.talk,
         )
         self.undo = Undo(
             database=services.database,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memory.channel_talk import Line
 from memory.database import Transaction
 from memory.errors import PersonErased
 from memory.exchange import ERASED, Exchange, Place, present_session
@@ -23,6 +24,7 @@ from memory.policy.working_memory import shown
 from memory.ports import EmbeddedQuery, TokenCounter
 from memory.processes.learner import LEARN
 from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
+from memory.prompt.fitting import fit_talk
 from memory.records import (
     EvictionReason,
     InboxItem,
@@ -137,7 +139,16 @@ class PersonMemory:
             turn=(exchange.user.message,),
             hits=hits,
             working_memory=shown(working),
+            channel_context=self._channel_context(exchange),
         )
+
+    def _channel_context(self, exchange: Exchange) -> str:
+        """What others said here since the person was last answered: as many of the newest as may be shown."""
+        services, user = self._services, exchange.user
+        lines = services.talk.since_last_answer(
+            self.place.conversation, person=self.place.scope.person, message_id=user.platform_id, at=user.sent_at
+        )
+        return fit_talk(lines, services.parameters, services.counter.count)
 
     def _retrieved(self) -> tuple[int, int]:
         """How many messages and documents, and how many facts, are looked for unasked."""
@@ -227,6 +238,14 @@ class PersonMemory:
                 await self._explain_and_learn(exchange, tx, given=given, at=now)
             if item is not None:
                 await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
+        if session.kept and self.place.audience != "dm":
+            self._note_answer(reply, now)
+
+    def _note_answer(self, reply: str, at: datetime) -> None:
+        """Keep an answer in the talk of its channel, where others read it too."""
+        person, name = self.place.scope.person, self._services.parameters.agent_name
+        line = Line(id="", person=None, name=name, text=reply, at=at, answers=person)
+        self._services.talk.note(line, conversation=self.place.conversation)
 
     async def _explain_and_learn(
         self, exchange: Exchange, tx: Transaction, *, given: Sequence[SearchHit], at: datetime

@@ -35,6 +35,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.channel_talk import ChannelTalk
 from memory.database import Database, Transaction
 from memory.errors import DatabaseUnavailable
 from memory.indexes.sqlite_text import SqliteTextIndex
@@ -108,15 +109,22 @@ class Privacy:
         stores: every store of people's data, each table owned by one of them.
         text_index: holds words of its own, which it can be made to forget.
         clock: dates exports and receipts.
+        talk: what was said lately in channels.
     """
 
     def __init__(
-        self, database: Database, stores: Sequence[PersonalStore], text_index: SqliteTextIndex, clock: Clock
+        self,
+        database: Database,
+        stores: Sequence[PersonalStore],
+        text_index: SqliteTextIndex,
+        clock: Clock,
+        talk: ChannelTalk,
     ) -> None:
         self._database = database
         self._stores = stores
         self._text_index = text_index
         self._clock = clock
+        self._talk = talk
 
     async def scopes_of(self, person: str) -> list[Scope]:
         """Every scope in which anything is kept about a person. Raises InvalidInput."""
@@ -164,6 +172,7 @@ class Privacy:
                 for store in self._stores:
                     for table, deleted in (await store.erase(scope, tx)).items():
                         rows[table] = rows.get(table, 0) + deleted
+        self._talk.forget(person)
         needles = Needles(pieces)
         rewritten = any(rows.values()) and await self._scrub()
         files, where = await self._remains(needles)

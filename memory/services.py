@@ -9,6 +9,7 @@ import asyncio
 from contextlib import suppress
 from dataclasses import dataclass
 
+from memory.channel_talk import ChannelTalk
 from memory.database import Database
 from memory.errors import EmbedderError
 from memory.ids import IdSource
@@ -111,6 +112,7 @@ class Services:
     parameters: MemoryParameters
     clock: Clock
     ids: IdSource
+    talk: ChannelTalk
 
     async def warm_up(self) -> None:
         """Load the heavy libraries, off the event loop; what fails here fails where it is needed, with its sentence."""

@@ -45,6 +45,7 @@ class MemorySystem:
         importer: puts back what an export wrote.
         retraction: follows what people edit and delete on their platforms.
         parameters: the numbers in force.
+        talk: what was said lately in channels.
     """
 
     def __init__(self, services: Services, privacy: Privacy, importer: Importer) -> None:
@@ -55,6 +56,7 @@ class MemorySystem:
         self.importer = importer
         self.retraction = services.retraction
         self.parameters = services.parameters
+        self.talk = services.talk
 
     def conversation(
         self, *, person: str, audience: str, conversation: str, community: str | None = None
@@ -227,7 +229,7 @@ async def open_memory(
         indexer=services.indexer,
     )
     try:
-        yield MemorySystem(services, Privacy(database, stores.personal, text_index, clock), importer)
+        yield MemorySystem(services, Privacy(database, stores.personal, text_index, clock, services.talk), importer)
     finally:
         await services.jobs.close()
         await services.indexer.close()

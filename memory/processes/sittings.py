@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from memory.channel_talk import ChannelTalk
 from memory.database import Database, Transaction
 from memory.policy.audience import reach_of_person
 from memory.ports import Clock
@@ -30,6 +31,7 @@ class Sittings:
         window: ends sessions.
         jobs: sum up what has ended.
         clock: dates it.
+        talk: what was said lately in channels.
     """
 
     def __init__(
@@ -41,6 +43,7 @@ class Sittings:
         window: Window,
         jobs: JobRunner,
         clock: Clock,
+        talk: ChannelTalk,
     ) -> None:
         self._database = database
         self._sessions = sessions
@@ -48,6 +51,7 @@ class Sittings:
         self._window = window
         self._jobs = jobs
         self._clock = clock
+        self._talk = talk
 
     async def pause(self, scope: Scope) -> bool:
         """Remember nothing new of a person anywhere; False if it was so already."""
@@ -59,6 +63,7 @@ class Sittings:
             for session in await self._sessions.all_open(reach_of_person(scope.person)):
                 if session.kept:
                     await self._window.end_within(session, tx, at=now)
+        self._talk.forget(scope.person)
         self._jobs.kick()
         return True
 
@@ -80,6 +85,13 @@ class Sittings:
         paused_at = (await self._consent.load(scope)).paused_at
         return session is not None and not session.kept and (paused_at is None or session.started_at < paused_at)
 
+    async def keeps(self, scope: Scope, conversation: str) -> bool:
+        """Whether what a person says in a conversation may be kept, were it only for a while."""
+        if (await self._consent.load(scope)).paused_at is not None:
+            return False
+        session = await self._sessions.open(scope, conversation)
+        return session is None or session.kept
+
     async def off_record(self, scope: Scope, *, conversation: str, community: str | None) -> bool:
         """Take a conversation off the record, or back on it.
 
@@ -94,6 +106,7 @@ class Sittings:
             if session is not None and not session.kept:
                 return False
             await self._sessions.start(scope, tx, conversation=conversation, community=community, at=now, kept=False)
+        self._talk.forget(scope.person)
         self._jobs.kick()
         return True
 

@@ -11,12 +11,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from memory.channel_talk import Line
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
+from memory.parameters import MemoryParameters
 from memory.policy.budget import SHORTEST_CUT, cut_to_tokens, fair_cap, newest_that_fit
 from memory.policy.text import escape_data
 from memory.policy.trimming import exchanges, sound_parts
 from memory.ports import TokenCounter
-from memory.prompt.sections import Surroundings, memory_data
+from memory.prompt.sections import Surroundings, format_talk, memory_data
 from memory.records import SearchHit, StoredMessage
 
 Count = Callable[[str], int]
@@ -114,6 +116,14 @@ def fit_surroundings(around: Surroundings, room: int, count: Count) -> Surroundi
     working = cut_to_tokens(escape_data(around.working), room // 2, count)
     channel = cut_to_tokens(escape_data(around.channel), room - count(working), count)
     return replace(around, channel=channel, working=working)
+
+
+def fit_talk(lines: Sequence[Line], parameters: MemoryParameters, count: Count) -> str:
+    """What others said in a channel, one entry a line: as many of the newest as may be shown."""
+    newest = lines[max(0, len(lines) - parameters.channel_context_messages) :]
+    entries = format_talk(newest, parameters.zone)
+    fitting = newest_that_fit([count(entry) for entry in entries], parameters.channel_context_tokens)
+    return "\n".join(entries[len(entries) - fitting :])
 
 
 def fit_data(

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import cache
 from importlib import resources
 from string import Template
 
+from memory.channel_talk import Line
 from memory.messages import ToolSpec
 from memory.policy.presets import Parts
 from memory.policy.text import escape_data
@@ -138,6 +139,11 @@ def format_messages(messages: Sequence[StoredMessage]) -> str:
         if stored.text.strip()
     ]
     return "\n".join(lines) or NOTHING_FOUND
+
+
+def format_talk(lines: Sequence[Line], zone: tzinfo) -> list[str]:
+    """What others said in a channel, one entry a line: ``- [13:56, Ann] text``."""
+    return [_line(f"{line.at.astimezone(zone):%H:%M}, {speaker(line.name)}", line.text) for line in lines]
 
 
 def _line(label: str, text: str) -> str:

@@ -17,6 +17,7 @@ import pytest
 from sqlalchemy import JSON, Boolean, Float, Integer, LargeBinary, String, Table, insert, select
 from structlog.testing import capture_logs
 
+from memory.channel_talk import ChannelTalk
 from memory.database import Database
 from memory.errors import InvalidInput
 from memory.indexes.sqlite_text import SqliteTextIndex
@@ -335,7 +336,7 @@ async def test_a_failing_erasure_erases_nothing(house: House, clock: FakeClock) 
         async def erase(self, scope: Scope, tx: object) -> dict[str, int]:
             raise RuntimeError("power")
 
-    privacy = Privacy(house.database, (house.recall, Broken()), SqliteTextIndex(), clock)
+    privacy = Privacy(house.database, (house.recall, Broken()), SqliteTextIndex(), clock, ChannelTalk())
     with pytest.raises(RuntimeError, match="power"):
         await privacy.erase(ANN.person)
     assert await house.rows_of(ANN) == before

@@ -250,14 +250,16 @@ async def test_in_a_silenced_channel_nothing_is_answered_or_stored_until_it_may_
     async with running(tmp_path) as world:
         desk, root = Desk.of(world), admin("root", "guild:1")
         assert (await desk.call("/memory silence", by=root, where=channel(1))).succeeded
-        thread = Conversation(platform="console", key=f"{channel(1).key}:17", audience="guild:1")
+        key = channel(1).key
+        thread = Conversation(platform="console", key=f"{key}:17", audience="guild:1", parent=key)
+        accept = world.listener.guard(world.handler.accept)
         for where in (channel(1), thread):
-            assert not await world.handler.accept(world.incoming(f"I own a {CANARY}", where=where))
+            assert not await accept(world.incoming(f"I own a {CANARY}", where=where))
         await world.say("Hello", where=channel(1, "other"))
         await world.say("Hello")
         assert (await desk.call("/memory unsilence", by=root, where=thread)).succeeded
         assert not (await desk.call("/memory unsilence", by=root, where=channel(1))).succeeded
-        await world.say("Hello", where=channel(1))
+        assert await accept(world.incoming("Hello", where=channel(1)))
         assert not (await desk.call("/memory silence", by=OPERATOR, where=dm("op"))).succeeded
     assert not files_hold(tmp_path, CANARY)
 
