@@ -102,6 +102,7 @@ async def running(
         rules: when the bot speaks.
         sleep: waits between two drafts of an answer.
         drafts: whether answers are shown while they are written.
+        embedder: another than the one that hashes words.
         start: whether to take up what was left and begin to answer.
     """
     clock = clock or FakeClock()

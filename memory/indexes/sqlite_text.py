@@ -1,8 +1,7 @@
 """Full text over search entries, in the FTS5 table ``search_text(owner, body)`` of the same database.
 
 The owner of an entry is an indexed token, so that a search walks the rows of one person alone however many others
-there are. Text is folded to NFKC. Scripts written without spaces are indexed character by character and asked for
-in pairs, so that words of one and two characters are found.
+there are. How texts and queries become words is ``words``'.
 
 Invariant: a search returns entries within its reach only, twice over: by the owner's token, and by the scope of the
 row of ``search_entries`` that it must join. No query text, whatever it holds, raises or widens the reach.
@@ -12,33 +11,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
-import unicodedata
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from typing import Any
 
 from sqlalchemy import BigInteger, Float, Select, bindparam, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.indexes.stop_words import STOP_WORDS
+from memory.indexes.words import indexed, query_terms
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import closed_scopes, search_entries
 
-_MAX_QUERY_CHARACTERS = 4_000
-_MAX_QUERY_TERMS = 32
-_MAX_WORD_CHARACTERS = 100
 _MAX_SCORED = 3_000  # BM25 takes a few microseconds a row
 _MAX_COMMON_TERMS = 3  # each makes BM25 walk all of its entries, and the commonest hardly tell entries apart
 _SCRUB_PAGES = 64
-
-# Thai, Lao, Burmese, Khmer; CJK radicals, kana, bopomofo, jamo, ideographs, hangul.
-_UNSPACED = re.compile(
-    "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u31ff"
-    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
-)
-_CONTRACTION = re.compile(r"(?<=\w)['’](?:s|m|d|t|ll|re|ve)\b", re.IGNORECASE)
 
 _COUNT = text(
     "SELECT term.value AS term, (SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text "
@@ -54,10 +41,15 @@ _FIND = text(
 def _within(*, in_audiences: bool) -> Select[Any]:
     """What ``_FIND`` found, as far as it is within reach. Made once: making it takes longer than running it."""
     found, entry = _FIND.subquery("found"), search_entries.c
+    closed = select(closed_scopes.c.audience).where(closed_scopes.c.person == bindparam("person"))
     statement = (
         select(entry.id, entry.person, entry.audience, entry.record_id, found.c.badness)
         .join(found, entry.id == found.c.id)
-        .where(entry.person == bindparam("person"), entry.source == bindparam("source"))
+        .where(
+            entry.person == bindparam("person"),
+            entry.source == bindparam("source"),
+            entry.audience.not_in(closed),
+        )
         .order_by(found.c.badness, entry.id.desc())
     )
     return statement.where(entry.audience.in_(bindparam("audiences", expanding=True))) if in_audiences else statement
@@ -74,7 +66,7 @@ class SqliteTextIndex:
         if entries:
             await connection.execute(
                 text("INSERT OR REPLACE INTO search_text (rowid, owner, body) VALUES (:id, :owner, :body)"),
-                [{"id": entry.id, "owner": _owner(entry), "body": _body(entry.text)} for entry in entries],
+                [{"id": entry.id, "owner": _owner(entry), "body": indexed(entry.text)} for entry in entries],
             )
 
     async def remove(self, connection: AsyncConnection, entry_ids: Sequence[int]) -> None:
@@ -98,20 +90,9 @@ class SqliteTextIndex:
         ("what", "the") are not searched for.
         """
         owners = " OR ".join(_owners(reach, source))
-        terms = _terms(query)
+        terms = query_terms(query)
         if not owners or not terms or limit < 1:
             return []
-        found = _FIND.subquery("found")
-        closed = select(closed_scopes.c.audience).where(closed_scopes.c.person == reach.person)
-        entry = search_entries.c
-        statement = (
-            select(entry.id, entry.person, entry.audience, entry.record_id, found.c.badness)
-            .join(found, entry.id == found.c.id)
-            .where(entry.person == reach.person, entry.source == source.value, entry.audience.not_in(closed))
-            .order_by(found.c.badness, entry.id.desc())
-        )
-        if reach.audiences is not None:
-            statement = statement.where(entry.audience.in_(sorted(reach.audiences)))
         counted = connection.execute(_COUNT, {"owners": owners, "terms": json.dumps(terms), "most": _MAX_SCORED + 1})
         match = _match(owners, [(row.term, row.entries) for row in counted.all()])
         values = {"person": reach.person, "source": source.value, "match": match, "scored": _MAX_SCORED, "limit": limit}
@@ -187,40 +168,3 @@ def _match(owners: str, counted: Sequence[tuple[str, int]]) -> str:
         # The first half always holds, and weighs nothing.
         match += f" AND (owner : ({owners}) OR body : ({' OR '.join(common)}))"
     return match
-
-
-def _folded(raw: str) -> str:
-    return unicodedata.normalize("NFKC", raw.encode(errors="replace").decode()).replace("\0", " ")
-
-
-def _body(raw: str) -> str:
-    return _UNSPACED.sub(r" \g<0> ", _folded(raw))
-
-
-def _terms(query: str) -> list[str]:
-    """The query as FTS5 strings, each once, in the query's order."""
-    folded = _CONTRACTION.sub(" ", _folded(query[:_MAX_QUERY_CHARACTERS]))
-    terms: dict[str, str] = {}
-    for word in _words(folded):
-        for term in _pairs(word) if _UNSPACED.match(word) else [word]:
-            terms.setdefault(term.lower(), f'"{term}"')
-    return list(terms.values())[:_MAX_QUERY_TERMS]
-
-
-def _words(folded: str) -> list[str]:
-    """Runs of letters, digits and their marks, a run of an unspaced script apart; stop words left out."""
-    spelled = "".join(character if unicodedata.category(character)[0] in "LNM" else " " for character in folded)
-    runs = re.sub(f"({_UNSPACED.pattern}+)", r" \1 ", spelled).split()
-    return [
-        run
-        for run in runs
-        if run.lower() not in STOP_WORDS and (_UNSPACED.match(run) or len(run) <= _MAX_WORD_CHARACTERS)
-    ]
-
-
-def _pairs(run: str) -> list[str]:
-    """Each two neighbours of a run of characters as a phrase; a lone character as itself."""
-    letters = [character for character in run if character.isalnum()]  # FTS5 takes vowel signs for separators
-    if len(letters) < 2:
-        return letters
-    return [f"{first} {second}" for first, second in pairwise(letters)]

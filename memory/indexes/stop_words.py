@@ -15,3 +15,11 @@ _WORDS = """
     yourself yourselves
 """
 STOP_WORDS = frozenset(_WORDS.split())
+
+# Words of other languages in Latin letters, too ("was", "will" and "in" are German).
+_FOREIGN_TOO = """
+    a all also am an as at be can do don for had has he her i if in is it just let me more most my no nor not of off
+    on once or over same so some such to under up us very was we were will with
+"""
+ENGLISH_ALONE = STOP_WORDS.difference(_FOREIGN_TOO.split())
+"""Of these, the words that tell a text in English from one in another language."""

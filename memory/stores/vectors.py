@@ -27,7 +27,7 @@ from memory.ids import IdSource
 from memory.ports import Embedder, VectorIndex, Vectors
 from memory.records import Reach, Scope, Source
 from memory.schema import index_generations, search_entries
-from memory.stores.scoped import in_scope, scope_of_row
+from memory.stores.scoped import closed_audiences, in_scope, scope_of_row
 
 _log = structlog.get_logger(__name__)
 
@@ -37,7 +37,9 @@ _STORED = np.dtype("<f2")
 
 # Made once: making a statement takes longer than running it.
 _GENERATIONS = select(index_generations).where(
-    index_generations.c.person == bindparam("person"), index_generations.c.source == bindparam("source")
+    index_generations.c.person == bindparam("person"),
+    index_generations.c.source == bindparam("source"),
+    index_generations.c.audience.not_in(closed_audiences(bindparam("person"))),
 )
 _GENERATIONS_IN = _GENERATIONS.where(index_generations.c.audience.in_(bindparam("audiences", expanding=True)))
 

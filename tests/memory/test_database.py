@@ -19,8 +19,14 @@ from sqlalchemy.exc import DBAPIError
 
 from memory.database import Database, open_database
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
+from memory.indexes import sqlite_text
+from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.policy.audience import reach_of_person
+from memory.records import Scope, SearchEntry, Source
 from memory.schema import channels, metadata, sessions, token_calibration
 from tests.fakes import START
+
+ANN = Scope(person="console:ann", audience="dm")
 
 
 def first_schema(path: Path) -> None:
@@ -64,6 +70,28 @@ async def test_rows_of_the_first_schema_are_kept_through_every_migration(tmp_pat
     database = await open_database(f"sqlite:///{path}")
     await database.close()
     assert all_of(path, "SELECT person, window_summary, kept FROM sessions") == [("console:ann", "Of tea.", 1)]
+
+
+async def test_full_text_of_an_older_version_is_found_in_the_spelling_that_is_compared_now(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    first_schema(path)
+    owner = sqlite_text._owner
+    entry = SearchEntry(id=1, scope=ANN, source=Source.RECALL, record_id=1, chunk=0, text="")
+    with closing(sqlite3.connect(path)) as old, old:
+        old.execute(
+            "INSERT INTO search_entries (person, audience, source, record_id, chunk, id, text) "
+            "VALUES ('console:ann', 'dm', 'recall', 1, 0, 1, '')"
+        )
+        body = "Ещё ёлка, eine Straße, أَحْمَد"
+        old.execute("INSERT INTO search_text (rowid, owner, body) VALUES (1, ?, ?)", (owner(entry), body))
+    database = await open_database(f"sqlite:///{path}")
+    async with database.read() as connection:
+        for query in ("елка", "Strasse", "احمد"):
+            hits = await connection.run_sync(
+                SqliteTextIndex().search, reach_of_person(ANN.person), Source.RECALL, query, 5
+            )
+            assert [hit.entry_id for hit in hits] == [1], query
+    await database.close()
 
 
 async def test_a_failed_migration_leaves_nothing_behind_and_can_be_made_up_for(tmp_path: Path) -> None:

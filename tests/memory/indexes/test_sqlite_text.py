@@ -18,6 +18,8 @@ from sqlalchemy import delete, insert, text
 from memory.database import Database, open_database
 from memory.indexes import sqlite_text
 from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.indexes.stop_words import STOP_WORDS
+from memory.indexes.words import query_terms
 from memory.policy.audience import reach_of, reach_of_person
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import search_entries
@@ -139,6 +141,42 @@ async def test_scripts_without_spaces_are_found_by_one_two_and_more_characters(
 ) -> None:
     await store(database, stored, "别的话", "別の話", "다른 말")
     assert await found(database, query) == [1]
+
+
+@pytest.mark.parametrize(
+    ("stored", "query"),
+    [
+        ("Wir haben drei Katzen", "Welche Katze?"),
+        ("Unsere Wohnung ist klein", "meine Wohnungen"),
+        ("In der Straße gibt es viele Häuser", "Haus"),
+        ("In der Straße gibt es viele Häuser", "STRASSE"),
+        ("mis gatos duermen", "gato"),
+        ("Мою собаку зовут Бобик", "собаки"),
+        ("Мы живём в Казани", "живу"),
+        ("Купил ёлку", "елка"),
+        ("много книг", "с книгами"),
+        ("الكلب في البيت", "كلبي"),
+        ("عندي كلب", "وكلبك"),
+        ("أحمد يسكن هنا", "احمد"),
+        ("هذا كِتَاب", "الكتاب"),
+    ],
+)
+async def test_words_of_other_languages_are_found_in_their_other_forms(
+    database: Database, stored: str, query: str
+) -> None:
+    await store(database, stored, "eins zwei drei", "один два три", "واحد اثنان")
+    assert await found(database, query) == [1]
+
+
+async def test_the_form_that_was_asked_for_comes_before_others(database: Database) -> None:
+    await store(database, "Katzen", "Katze", "Hund", "Maus")
+    assert await found(database, "Katze") == [2, 1]
+
+
+@pytest.mark.parametrize("query", ["Where is Lisbon?", "What about the Lisbon trip"])
+async def test_a_query_in_english_looks_for_its_words_alone(database: Database, query: str) -> None:
+    await store(database, "Lisbeth came", "a Lisbon café", "Paris")
+    assert await found(database, query) == [2]
 
 
 async def test_two_characters_that_are_not_neighbours_are_no_word(database: Database) -> None:
@@ -324,7 +362,7 @@ def test_no_query_of_any_content_raises_or_leaves_its_person(
 @given(st.text(min_size=1, max_size=12).filter(lambda word: word.isalpha()))
 def test_any_word_of_letters_becomes_search_terms_or_is_a_stop_word(word: str) -> None:
     folded = unicodedata.normalize("NFKC", word).lower()
-    assert sqlite_text._terms(word) or any(part in sqlite_text.STOP_WORDS for part in [folded, *folded.split()])
+    assert query_terms(word) or any(part in STOP_WORDS for part in [folded, *folded.split()])
 
 
 def content_of(folder: Path) -> bytes:
