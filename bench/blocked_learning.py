@@ -96,7 +96,6 @@ async def opened(folder: Path, model: Learning) -> AsyncIterator[tuple[MemorySys
             model=InstantModel(),
             toolbox=toolbox_for(parameters.preset),
             counter=counter,
-            parameters=parameters,
             secret=b"bench",
         )
         handler = ChatHandler(system=system, agent=agent, clock=SystemClock())

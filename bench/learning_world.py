@@ -161,7 +161,7 @@ async def learning_world(database: Path, model: ChatModel) -> AsyncIterator[Lear
             )
         )
         toolbox = toolbox_for(parameters.preset)
-        agent = Agent(model=listener, toolbox=toolbox, counter=counter, parameters=parameters, secret=b"bench")
+        agent = Agent(model=listener, toolbox=toolbox, counter=counter, secret=b"bench")
         handler = ChatHandler(system=system, agent=agent, clock=clock)
         handler.attach({Nowhere.platform: Nowhere()})
         handler.open()

@@ -126,7 +126,6 @@ class Bench:
             model=InstantModel(),
             toolbox=self._toolbox,
             counter=self._counter,
-            parameters=self._system.parameters,
             secret=b"bench",
         )
         handler = ChatHandler(system=self._system, agent=agent, clock=SystemClock())

@@ -70,7 +70,6 @@ class Agent:
         model: the chat model.
         toolbox: the tools offered.
         counter: counts tokens and learns from what the model's service counted.
-        parameters: the numbers of the memory system.
         secret: key for the opaque hash of a person that the model's service gets.
     """
 
@@ -80,13 +79,11 @@ class Agent:
         model: ChatModel,
         toolbox: Toolbox,
         counter: TokenCounter,
-        parameters: MemoryParameters,
         secret: bytes,
     ) -> None:
         self.model = model
         self._toolbox = toolbox
         self._counter = counter
-        self._parameters = parameters
         self._secret = secret
 
     @property
@@ -114,7 +111,7 @@ class Agent:
             ModelError: the model could not answer; nothing was stored beyond what its tools did.
         """
         gathered = await memory.gather(exchange, tools=self.tools, now=now)
-        turn = _Turn(gathered=gathered, begin_call=begin_call)
+        turn = _Turn(gathered=gathered, parameters=memory.parameters, begin_call=begin_call)
         while True:
             response = await self._ask(turn, memory)
             if response.stop_reason is StopReason.REFUSAL:
@@ -124,21 +121,21 @@ class Agent:
                 turn.added.append(response.message)
                 continue
             calls = response.message.tool_calls
-            if not calls or turn.calls >= self._parameters.tool_call_cap:
+            if not calls or turn.calls >= turn.parameters.tool_call_cap:
                 return turn.ended(final_text(response))
             results = await self._run(memory, exchange, calls, turn)
             turn.added += [response.message, Message(role=Role.USER, parts=tuple(results))]
-            if self._is_complete(response, results):
+            if turn.parameters.enable_end_of_turn_memory and self._is_complete(response, results):
                 return turn.ended(response.message.text.strip(), already_added=True)
 
     async def _ask(self, turn: _Turn, memory: PersonMemory) -> ModelResponse:
         """One answer of the model. What it fails in is met once, as ``bot/model_rules.py`` says."""
         try:
-            return await self._complete(turn, memory, self._parameters)
+            return await self._complete(turn, memory, turn.parameters)
         except ContextOverflow:
-            shorter = int(self._parameters.context_window_tokens * _SHORTER)
+            shorter = int(turn.parameters.context_window_tokens * _SHORTER)
             _log.warning("context_overflow", conversation=memory.place.conversation, retry_tokens=shorter)
-            return await self._complete(turn, memory, replace(self._parameters, context_window_tokens=shorter))
+            return await self._complete(turn, memory, replace(turn.parameters, context_window_tokens=shorter))
         except StreamInterrupted as error:
             _log.warning("answer_broke_off", conversation=memory.place.conversation, characters=len(error.partial))
             return await self._start_over(turn, memory, error.partial)
@@ -146,7 +143,7 @@ class Agent:
     async def _start_over(self, turn: _Turn, memory: PersonMemory, partial: str) -> ModelResponse:
         """The answer once more; where that fails too, the longest beginning that came."""
         try:
-            return await self._complete(turn, memory, self._parameters)
+            return await self._complete(turn, memory, turn.parameters)
         except StreamInterrupted as error:
             partial = max(partial, error.partial, key=len)
         except ModelError as error:
@@ -163,6 +160,7 @@ class Agent:
             tools_enabled=turn.calls < parameters.tool_call_cap,
             person_hash=self._person_hash(memory.place.scope.person),
         )
+        memory.note_prompt(prompt)
         on_text = None if turn.begin_call is None else turn.begin_call()
         response = cleaned(await self.model.complete(prompt.request, on_text=on_text))
         if response.usage is not None:
@@ -184,7 +182,7 @@ class Agent:
     ) -> list[ToolResult]:
         results = []
         for call in calls:
-            if turn.calls >= self._parameters.tool_call_cap:
+            if turn.calls >= turn.parameters.tool_call_cap:
                 results.append(failed(call, "No more tool calls in this turn. Answer with what you have."))
                 continue
             turn.calls += 1
@@ -212,6 +210,7 @@ class _Turn:
     """The state of a turn while it runs."""
 
     gathered: Gathered
+    parameters: MemoryParameters
     begin_call: Callable[[], OnText] | None = None
     prompt: Prompt | None = None
     calls: int = 0

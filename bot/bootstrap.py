@@ -80,7 +80,6 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             model=chat_model,
             toolbox=toolbox_for(parameters.preset),
             counter=counter,
-            parameters=parameters,
             secret=_secret(settings),
         )
         handler = ChatHandler(

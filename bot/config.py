@@ -205,6 +205,74 @@ class Settings(BaseSettings):
     max_conversation_history: int = _setting(
         _DEFAULTS.max_conversation_history, "Messages kept in the window.", "20", ge=2, le=1_000
     )
+    history_target: int | None = _setting(
+        None,
+        "Messages left in the window after an eviction by count. Without one: half of MAX_CONVERSATION_HISTORY, "
+        "at most 10.",
+        "10",
+        ge=1,
+        le=1_000,
+    )
+    max_tool_response_age: int = _setting(
+        _DEFAULTS.max_tool_response_age,
+        "Calls of the model in which a tool's result is seen whole; then a line of the journal stands for it.",
+        "1",
+        ge=1,
+        le=100,
+    )
+    auto_store_tool_results: bool = _setting(
+        _DEFAULTS.auto_store_tool_results, "Note what tools answer in the journal.", "false"
+    )
+    enable_end_of_turn_memory: bool = _setting(
+        _DEFAULTS.enable_end_of_turn_memory,
+        "Let memory writes behind the reply's text end the turn without another call of the model.",
+        "false",
+    )
+    journal_limit: int = _setting(
+        _DEFAULTS.journal_limit,
+        "Journal entries in sight above which the oldest half makes way for a digest.",
+        "50",
+        ge=4,
+        le=10_000,
+    )
+    journal_expiry_days: float = _setting(365.0, "Age at which a journal entry goes out of sight, in days.", "90", gt=0)
+    journal_tail_entries: int = _setting(
+        _DEFAULTS.journal_tail_entries, "Newest journal entries shown with a message, at most.", "10", ge=0, le=200
+    )
+    journal_tail_tokens: int = _setting(
+        _DEFAULTS.journal_tail_tokens, "Tokens that they may take together.", "500", ge=0, le=20_000
+    )
+    retrieved_share: float = _setting(
+        _DEFAULTS.retrieved_share,
+        "Share of the room left beside the conversation that looked-up text may take.",
+        "0.33",
+        gt=0,
+        le=1,
+    )
+    retrieved_min_room: int = _setting(
+        _DEFAULTS.retrieved_min_room,
+        "Tokens that must be left for anything to be looked up and shown.",
+        "1000",
+        ge=0,
+        le=100_000,
+    )
+    retrieved_hits: int = _setting(
+        _DEFAULTS.retrieved_hits, "Past messages and documents shown with a message, at most.", "3", ge=0, le=50
+    )
+    message_reserve: int = _setting(
+        _DEFAULTS.message_reserve,
+        "Tokens kept free of older messages for the newest one and its tool calls.",
+        "500",
+        ge=0,
+        le=100_000,
+    )
+    tool_result_max_tokens: int = _setting(
+        _DEFAULTS.tool_result_max_tokens,
+        "Tokens of one tool's result that the model is shown; a longer one is cut in the middle.",
+        "2000",
+        ge=50,
+        le=100_000,
+    )
     core_memory_limit: int = _setting(
         _DEFAULTS.core_memory_limit, "Characters of core memory.", "2000", ge=200, le=50_000
     )
@@ -258,6 +326,11 @@ class Settings(BaseSettings):
                 self.eviction_target >= self.eviction_threshold,
                 f"EVICTION_TARGET: {self.eviction_target} is not below EVICTION_THRESHOLD "
                 f"({self.eviction_threshold}). Example: EVICTION_TARGET=0.5",
+            ),
+            (
+                self.history_target is not None and self.history_target > self.max_conversation_history,
+                f"HISTORY_TARGET: {self.history_target} is above MAX_CONVERSATION_HISTORY "
+                f"({self.max_conversation_history}). Example: HISTORY_TARGET={self.max_conversation_history // 2}",
             ),
             (
                 self.max_output_tokens * 2 > self.context_window_tokens,
@@ -326,7 +399,20 @@ class Settings(BaseSettings):
             eviction_target=self.eviction_target,
             max_conversation_history=self.max_conversation_history,
             channel_context_messages=self.channel_context_messages,
-            history_target=min(_DEFAULTS.history_target, max(1, self.max_conversation_history // 2)),
+            history_target=self.history_target
+            or min(_DEFAULTS.history_target, max(1, self.max_conversation_history // 2)),
+            max_tool_response_age=self.max_tool_response_age,
+            auto_store_tool_results=self.auto_store_tool_results,
+            enable_end_of_turn_memory=self.enable_end_of_turn_memory,
+            journal_limit=self.journal_limit,
+            journal_expiry=timedelta(days=self.journal_expiry_days),
+            journal_tail_entries=self.journal_tail_entries,
+            journal_tail_tokens=self.journal_tail_tokens,
+            retrieved_share=self.retrieved_share,
+            retrieved_min_room=self.retrieved_min_room,
+            retrieved_hits=self.retrieved_hits,
+            message_reserve=self.message_reserve,
+            tool_result_max_tokens=self.tool_result_max_tokens,
             core_memory_limit=self.core_memory_limit,
             tool_call_cap=self.tool_call_cap,
             window_summary_max_words=self.window_summary_max_words,

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 
 from bot.offline_rules.answers import answer, searches
-from bot.offline_rules.digest import digest
+from bot.offline_rules.digest import digest, digest_of_entries
 from bot.offline_rules.extraction import extracted
 from bot.offline_rules.notes import Changes, changes
 from bot.offline_rules.reading import SEARCHES, Turn, read_turn
@@ -41,6 +41,7 @@ OFFLINE_NOTICE = (
 _MEMORY_WORK: Mapping[str, Callable[[str, str], str]] = {
     "summarize_window": digest,
     "summarize_session": digest,
+    "digest_journal": digest_of_entries,
     "extract_facts": extracted,
     "reconcile_facts": reconciled,
 }

@@ -5,6 +5,8 @@ Invariant: a tool is offered because it stands in a table here, and for no other
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bot.tools import Tool, Toolbox
 from bot.tools_memory import MEMORY_TOOLS
 from bot.tools_working import WORKING_TOOLS
@@ -15,6 +17,6 @@ TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *WORKING_TOOLS)
 """Every tool of the program's own."""
 
 
-def toolbox_for(preset: Preset) -> Toolbox:
-    """The tools that a preset offers."""
-    return Toolbox(TOOL_TABLE if parts_of(preset).tools else ())
+def toolbox_for(preset: Preset, further: Sequence[Tool] = ()) -> Toolbox:
+    """The tools that a preset offers, and further ones that are offered with any."""
+    return Toolbox((*(TOOL_TABLE if parts_of(preset).tools else ()), *further))

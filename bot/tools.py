@@ -8,7 +8,7 @@ Invariant: a tool call never crashes a turn. Whatever is wrong with it comes bac
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -17,6 +17,7 @@ from memory.errors import MemorySystemError
 from memory.exchange import Exchange
 from memory.messages import ToolCall, ToolResult, ToolSpec
 from memory.person import PersonMemory
+from memory.policy.text import clean
 
 
 class Arguments(BaseModel):
@@ -78,6 +79,9 @@ class Toolbox:
 
     async def run(self, memory: PersonMemory, exchange: Exchange, call: ToolCall) -> ToolResult:
         """Run one call. Errors that the model can act on become the result's text."""
+        return replace(await self._result(memory, exchange, call), is_memory=self.is_memory(call.name))
+
+    async def _result(self, memory: PersonMemory, exchange: Exchange, call: ToolCall) -> ToolResult:
         tool = self._tools.get(call.name)
         if tool is None:
             return failed(call, f"There is no tool {call.name!r}. Use one of: {', '.join(self._tools)}.")
@@ -92,7 +96,7 @@ class Toolbox:
             return failed(call, f"The arguments do not fit: {wrong}.")
         except MemorySystemError as error:
             return failed(call, str(error))
-        return ToolResult(call_id=call.id, name=call.name, content=content)
+        return ToolResult(call_id=call.id, name=call.name, content=clean(content))
 
 
 def failed(call: ToolCall, reason: str) -> ToolResult:

@@ -64,12 +64,14 @@ class ToolResult:
         call_id: the id of the call it answers.
         name: the tool's name.
         content: text for the model; an error's text when ``is_error``.
+        is_memory: comes from memory, so it is not kept there a second time.
     """
 
     call_id: str
     name: str
     content: str
     is_error: bool = False
+    is_memory: bool = False
 
 
 Part = TextPart | ToolCall | ToolResult
@@ -191,13 +193,14 @@ def _part_to_value(part: Part) -> dict[str, Any]:
             value = {"type": "tool_call", "id": part.id, "name": part.name, "arguments": dict(part.arguments)}
             return value if part.malformed is None else {**value, "malformed": part.malformed}
         case ToolResult():
-            return {
+            found: dict[str, Any] = {
                 "type": "tool_result",
                 "call_id": part.call_id,
                 "name": part.name,
                 "content": part.content,
                 "is_error": part.is_error,
             }
+            return {**found, "is_memory": True} if part.is_memory else found
 
 
 def _part_from_value(value: Mapping[str, Any]) -> Part:
@@ -217,6 +220,7 @@ def _part_from_value(value: Mapping[str, Any]) -> Part:
                 name=value["name"],
                 content=value["content"],
                 is_error=value["is_error"],
+                is_memory=value.get("is_memory", False),
             )
         case other:
             raise ValueError(f"unknown message part {other!r}")

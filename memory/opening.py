@@ -11,12 +11,14 @@ from memory.channel_talk import ChannelTalk
 from memory.database import Database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
-from memory.parameters import MemoryParameters
+from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
 from memory.processes.digests import Digests
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
+from memory.processes.journaling import DIGEST_JOURNAL, Journaling
 from memory.processes.learner import LEARN, Learner
+from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.reconciler import Reconciler
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
@@ -81,7 +83,7 @@ def open_stores(
         archival=ArchivalStore(database, search, ids, clock),
         facts=FactStore(database, search, revisions, ids=ids, counter=counter, clock=clock),
         fact_revisions=revisions,
-        journal=JournalStore(database, ids),
+        journal=JournalStore(database, search, ids),
         working=WorkingStore(database),
         episodes=EpisodeStore(database, search, ids),
         procedures=ProcedureStore(database, search, procedure_versions, ids),
@@ -117,18 +119,18 @@ def open_services(
         memory_model: the model that looks after memory.
         counter, parameters, clock, ids: what they all share.
     """
+    in_force = ParametersInForce(parameters)
     shared: dict[str, Any] = {
         "database": database,
         "jobs": stores.jobs,
-        "recall": stores.recall,
-        "sessions": stores.sessions,
         "model": memory_model,
         "counter": counter,
-        "parameters": parameters,
         "clock": clock,
     }
-    window = Window(**shared, working=stores.working)
-    summarizer = Summarizer(**shared, summaries=stores.summaries)
+    log: dict[str, Any] = {"recall": stores.recall, "sessions": stores.sessions}
+    journaling = Journaling(**shared, journal=stores.journal, in_force=in_force)
+    window = Window(**shared, **log, journaling=journaling, working=stores.working, in_force=in_force)
+    summarizer = Summarizer(**shared, **log, summaries=stores.summaries, parameters=parameters)
     reconciler = Reconciler(facts=stores.facts, journal=stores.journal, model=memory_model, parameters=parameters)
     learner = Learner(
         database=database,
@@ -143,7 +145,12 @@ def open_services(
     runner = JobRunner(
         database=database,
         jobs=stores.jobs,
-        handlers={FOLD: window.fold, CLOSE_SESSION: summarizer.close_session, LEARN: learner.learn},
+        handlers={
+            FOLD: window.fold,
+            CLOSE_SESSION: summarizer.close_session,
+            LEARN: learner.learn,
+            DIGEST_JOURNAL: journaling.digest,
+        },
         clock=clock,
         attempts=parameters.job_attempts,
     )
@@ -154,11 +161,13 @@ def open_services(
             stores.recall, stores.archival, stores.facts, stores.search, clock=clock, zone=parameters.zone
         ),
         window=window,
+        journaling=journaling,
+        prompt_sizes=PromptSizes(),
         jobs=runner,
         retraction=_retraction(database, stores, runner, counter=counter, clock=clock),
         indexer=Indexer(stores.search),
         counter=counter,
-        parameters=parameters,
+        in_force=in_force,
         clock=clock,
         ids=ids,
         talk=ChannelTalk(),

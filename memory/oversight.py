@@ -76,6 +76,7 @@ class Oversight:
             summaries=stores.summaries,
             facts=stores.facts,
             fact_revisions=stores.fact_revisions,
+            journal=stores.journal,
             audit=stores.audit,
             indexer=services.indexer,
             clock=services.clock,

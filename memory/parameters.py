@@ -45,6 +45,13 @@ class MemoryParameters:
         history_target: messages left after an eviction by count.
         core_memory_limit: characters of all core memory blocks together.
         tool_call_cap: tool calls a turn may make.
+        max_tool_response_age: calls of the model in which a tool's result is seen whole; then a line stands for it.
+        auto_store_tool_results: what tools answer is noted in the journal.
+        enable_end_of_turn_memory: memory writes behind the reply's text end the turn without another call.
+        journal_limit: entries in sight above which the oldest make way for a digest.
+        journal_expiry: age at which an entry goes out of sight.
+        journal_tail_entries: newest entries shown with a message, at most.
+        journal_tail_tokens: tokens that they may take together.
         window_summary_max_words: length of the digest of what left the window.
         similar_facts: stored facts that a new one is compared with.
         retrieved_facts: facts shown with a message, at most.
@@ -55,6 +62,8 @@ class MemoryParameters:
         session_idle: silence that ends a session.
         job_attempts: tries of a job before it is set aside for the operator.
         retrieved_share: share of the room left that retrieved text may take.
+        retrieved_min_room: tokens that must be left for anything to be retrieved.
+        message_reserve: tokens kept free of history for the newest message and its tool calls.
         retrieved_hits: recall and archival hits shown with a message, at most.
         tool_result_max_tokens: longest tool result shown to the model, in tokens.
         channel_context_messages: messages of others in a channel that are shown with a message, at most.
@@ -74,6 +83,13 @@ class MemoryParameters:
     history_target: int = 10
     core_memory_limit: int = 2_000
     tool_call_cap: int = 6
+    max_tool_response_age: int = 1
+    auto_store_tool_results: bool = True
+    enable_end_of_turn_memory: bool = True
+    journal_limit: int = 50
+    journal_expiry: timedelta = timedelta(days=365)
+    journal_tail_entries: int = 10
+    journal_tail_tokens: int = 500
     window_summary_max_words: int = 200
     similar_facts: int = 5
     retrieved_facts: int = 5
@@ -84,6 +100,8 @@ class MemoryParameters:
     session_idle: timedelta = timedelta(minutes=30)
     job_attempts: int = 5
     retrieved_share: float = 1 / 3
+    retrieved_min_room: int = 1_000
+    message_reserve: int = 500
     retrieved_hits: int = 3
     tool_result_max_tokens: int = 2_000
     channel_context_messages: int = 20
@@ -94,3 +112,16 @@ class MemoryParameters:
     def zone(self) -> ZoneInfo:
         """The time zone."""
         return ZoneInfo(self.time_zone)
+
+
+class ParametersInForce:
+    """The numbers in force now: those configured, until an operator changes some of them at run time.
+
+    Whoever keeps this asks for ``current`` anew for each piece of work.
+
+    Args:
+        configured: the numbers at the start.
+    """
+
+    def __init__(self, configured: MemoryParameters) -> None:
+        self.current = configured

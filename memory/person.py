@@ -17,13 +17,17 @@ from memory.errors import PersonErased
 from memory.exchange import ERASED, Exchange, Place, present_session
 from memory.messages import Message, Role, TextPart, ToolSpec
 from memory.paging import Paging
+from memory.parameters import MemoryParameters
 from memory.policy.audience import audience_note
+from memory.policy.journal import printed
 from memory.policy.presets import parts_of
 from memory.policy.relevance import has_content
 from memory.policy.working_memory import shown
 from memory.ports import EmbeddedQuery, TokenCounter
+from memory.processes.journaling import without_secrets
 from memory.processes.learner import LEARN
-from memory.prompt.assembler import Gathered, fixed_tokens, message_tokens
+from memory.processes.prompt_sizes import PromptSize
+from memory.prompt.assembler import Gathered, Prompt, fixed_tokens, message_tokens
 from memory.prompt.fitting import fit_talk
 from memory.records import (
     EvictionReason,
@@ -31,6 +35,7 @@ from memory.records import (
     NewMessage,
     SearchHit,
     Session,
+    StoredMessage,
 )
 from memory.services import Services
 from memory.stores.posts import reworded
@@ -120,9 +125,10 @@ class PersonMemory:
         """Everything that the prompt of this exchange is made of."""
         window = await self._stores.recall.window(self.place.scope, self.place.conversation)
         limit, facts = self._retrieved()
-        standing, working, hits = await asyncio.gather(
+        standing, working, journal, hits = await asyncio.gather(
             self._standing(exchange, tools=tools, now=now),
             self.working.load(exchange),
+            self._journal(window),
             self._services.retriever.retrieve(
                 self.place.scope,
                 self.place.reach,
@@ -139,6 +145,7 @@ class PersonMemory:
             turn=(exchange.user.message,),
             hits=hits,
             working_memory=shown(working),
+            journal=journal,
             channel_context=self._channel_context(exchange),
         )
 
@@ -149,6 +156,23 @@ class PersonMemory:
             self.place.conversation, person=self.place.scope.person, message_id=user.platform_id, at=user.sent_at
         )
         return fit_talk(lines, services.parameters, services.counter.count)
+
+    async def _journal(self, window: Sequence[StoredMessage]) -> tuple[str, ...]:
+        """The newest lines of the journal, but for those of exchanges that stand in the window, oldest first."""
+        shown = {message.exchange_id for message in window}
+        entries = await self._stores.journal.tail(self.place.scope, self.parameters.journal_tail_entries)
+        zone = self.parameters.zone
+        return tuple(printed(entry, zone) for entry in entries if entry.source_message not in shown)
+
+    @property
+    def parameters(self) -> MemoryParameters:
+        """The numbers in force now."""
+        return self._services.parameters
+
+    def note_prompt(self, prompt: Prompt) -> None:
+        """Note how large a prompt of this conversation is, for statistics."""
+        size = PromptSize(sections=prompt.report, tokens=prompt.tokens, messages=prompt.request.cached_messages)
+        self._services.prompt_sizes.note(self.place.scope, size)
 
     def _retrieved(self) -> tuple[int, int]:
         """How many messages and documents, and how many facts, are looked for unasked."""
@@ -163,7 +187,7 @@ class PersonMemory:
     async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """What a prompt of this conversation holds before any message."""
         scope = self.place.scope
-        parts = parts_of(self._services.parameters.preset)
+        parts = parts_of(self.parameters.preset)
         summary, blocks = await asyncio.gather(self._stores.summaries.latest(scope), self._stores.blocks.load(scope))
         return Gathered(
             agent_name=self._services.parameters.agent_name,
@@ -207,7 +231,7 @@ class PersonMemory:
         added = await self._counted(
             [
                 NewMessage(
-                    message=message,
+                    message=without_secrets(message),
                     author=services.parameters.agent_name if message.role is Role.ASSISTANT else exchange.user.author,
                     sent_at=max(now, exchange.user.sent_at),
                 )
@@ -221,7 +245,7 @@ class PersonMemory:
             if not await self._stores.recall.unchanged(scope, [exchange.user]):
                 added = _in_words(added)  # tools were called with words that the person took back meanwhile
             if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
-                await self._stores.recall.append(
+                stored = await self._stores.recall.append(
                     scope,
                     tx,
                     session=session,
@@ -230,6 +254,7 @@ class PersonMemory:
                     evicted=None if session.ended_at is None else EvictionReason.SESSION_END,
                     at=now,
                 )
+                await services.journaling.note_results(session, tx, exchange_id=exchange.user.id, added=stored, at=now)
             await self._stores.sessions.touch(
                 scope, tx, session_id=exchange.session.id, at=max(now, exchange.user.sent_at)
             )

@@ -295,8 +295,23 @@ journal_entries = _personal(
     Column("source_message", BigInteger),
     Column("session_id", BigInteger),
     Column("job", String(200)),
+    Column("category", String(16), nullable=False, default="event", server_default="event"),
+    Column("result_message", BigInteger),  # the message that holds the whole result of a tool, and
+    Column("call_id", String(200)),  # the call there that it answers
+    Column("archived_at", UtcDateTime),
+    Column("archive_reason", String(16)),
+    Column("archived_in", BigInteger),  # the session in which it was archived
+    Column("archived_by", String(200)),  # the job that archived it
+    Column("replaced_by", BigInteger),
 )
 Index("journal_by_date", journal_entries.c.person, journal_entries.c.audience, journal_entries.c.at)
+Index(
+    "journal_in_sight",
+    journal_entries.c.person,
+    journal_entries.c.audience,
+    journal_entries.c.archived_at,
+    journal_entries.c.id,
+)
 
 working_memory = _personal(
     "working_memory",

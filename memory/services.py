@@ -14,11 +14,13 @@ from memory.database import Database
 from memory.errors import EmbedderError
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
-from memory.parameters import MemoryParameters
+from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import Clock, TokenCounter
 from memory.privacy import PersonalStore
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
+from memory.processes.journaling import Journaling
+from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.window import Window
@@ -105,14 +107,21 @@ class Services:
     stores: Stores
     retriever: Retriever
     window: Window
+    journaling: Journaling
+    prompt_sizes: PromptSizes
     jobs: JobRunner
     retraction: Retraction
     indexer: Indexer
     counter: TokenCounter
-    parameters: MemoryParameters
+    in_force: ParametersInForce
     clock: Clock
     ids: IdSource
     talk: ChannelTalk
+
+    @property
+    def parameters(self) -> MemoryParameters:
+        """The numbers in force now."""
+        return self.in_force.current
 
     async def warm_up(self) -> None:
         """Load the heavy libraries, off the event loop; what fails here fails where it is needed, with its sentence."""

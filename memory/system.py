@@ -44,7 +44,8 @@ class MemorySystem:
         oversight: what people and admins see and do from outside a conversation.
         importer: puts back what an export wrote.
         retraction: follows what people edit and delete on their platforms.
-        parameters: the numbers in force.
+        in_force: the numbers, which may be changed at run time.
+        prompt_sizes: how large the prompts were.
         talk: what was said lately in channels.
     """
 
@@ -55,8 +56,14 @@ class MemorySystem:
         self.oversight = Oversight(services, privacy)
         self.importer = importer
         self.retraction = services.retraction
-        self.parameters = services.parameters
+        self.in_force = services.in_force
+        self.prompt_sizes = services.prompt_sizes
         self.talk = services.talk
+
+    @property
+    def parameters(self) -> MemoryParameters:
+        """The numbers in force now."""
+        return self.in_force.current
 
     def conversation(
         self, *, person: str, audience: str, conversation: str, community: str | None = None
@@ -114,11 +121,12 @@ class MemorySystem:
         await self._services.warm_up()
 
     async def tidy(self) -> None:
-        """Let go of jobs that were done long ago, and of threads that fell silent long ago."""
+        """Let go of jobs that were done long ago, of threads that fell silent, and of old lines of the journals."""
         now = self._services.clock.now()
         await self.stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
         async with self.transaction() as tx:
             await self.stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
+            await self.stores.journal.expire(tx, before=now - self.parameters.journal_expiry, at=now)
 
     async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""

@@ -81,6 +81,7 @@ _ASIDE = {
     "reconcile_facts": '{"ops": []}',
     "summarize_window": "A digest.",
     "summarize_session": "A summary.",
+    "digest_journal": "A digest of the journal.",
 }
 
 

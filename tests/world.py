@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from bot.listener import Listener
 from bot.reply_stream import Sleep
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
+from bot.tools import Tool
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import ChatModel, Embedder, TokenCounter
@@ -90,6 +91,7 @@ async def running(
     embedder: Embedder | None = None,
     sleep: Sleep = asyncio.sleep,
     drafts: bool = True,
+    extra_tools: Sequence[Tool] = (),
     start: bool = True,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
@@ -103,6 +105,7 @@ async def running(
         sleep: waits between two drafts of an answer.
         drafts: whether answers are shown while they are written.
         embedder: another than the one that hashes words.
+        extra_tools: tools offered besides those of the preset.
         start: whether to take up what was left and begin to answer.
     """
     clock = clock or FakeClock()
@@ -121,9 +124,8 @@ async def running(
     ) as system:
         agent = Agent(
             model=chat_model or model,
-            toolbox=toolbox_for(parameters.preset),
+            toolbox=toolbox_for(parameters.preset, extra_tools),
             counter=counter,
-            parameters=parameters,
             secret=b"test",
         )
         handler = ChatHandler(system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts)

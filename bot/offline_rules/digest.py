@@ -21,6 +21,7 @@ _SECTION = r"<{name}>\n?(.*?)\n?</{name}>"
 _ENTRY = re.compile(
     r"^(?:- )?\[(?P<day>\d{4}-\d\d-\d\d)[^\]]*\] (?P<author>[^:\n]{1,80}): (?P<text>.*(?:\n  .*)*)", re.M
 )
+_TIME = re.compile(r"^\[[^\]]*\] ")
 _CONSTRAINT = re.compile(r"\b(?:never|always|must(?:n't)?|do not ever|under no circumstances)\b", re.I)
 _DECISION = re.compile(
     r"\b(?:decided?|agreed?|chose|choose|will|plan(?:ned)?|going to|booked|promised?|remember)\b", re.I
@@ -64,6 +65,23 @@ def digest(material: str, agent_name: str) -> str:
     kept += _chosen([line for line in new if line not in kept], _left(kept, limit))
     ordered = sorted(kept, key=lambda line: (not line.constraint, lines.index(line)))
     return "\n".join(line.text for line in ordered) or _NOTHING
+
+
+def digest_of_entries(material: str, agent_name: str) -> str:
+    """As many of the newest journal entries as the words allow, in their order, each without its time.
+
+    Args:
+        material: ``<entries>`` and ``<max_words>``.
+        agent_name: as for ``digest``; entries name no speaker.
+    """
+    limit = int(_section(material, "max_words").strip() or _DEFAULT_WORDS)
+    kept: list[str] = []
+    for line in reversed(_section(material, "entries").splitlines()):
+        text = _TIME.sub("", line).strip()
+        if text and len(text.split()) <= limit:
+            kept.append(text)
+            limit -= len(text.split())
+    return "\n".join(reversed(kept)) or _NOTHING
 
 
 def _section(material: str, name: str) -> str:

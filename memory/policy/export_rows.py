@@ -25,7 +25,15 @@ from pydantic import (
 from memory.errors import InvalidInput
 from memory.messages import Role
 from memory.policy.fact_text import text_hash
-from memory.records import BLOCK_LABELS, EvictionReason, FactState, check_audience, check_person
+from memory.records import (
+    BLOCK_LABELS,
+    ArchiveReason,
+    EvictionReason,
+    FactState,
+    JournalCategory,
+    check_audience,
+    check_person,
+)
 
 _LARGEST_COUNT = 2**31 - 1
 _DIGITS = re.compile(r"[0-9]{1,19}")
@@ -116,6 +124,7 @@ class ToolResultValue(Strict):
     name: Text
     content: Text
     is_error: bool
+    is_memory: bool = False
 
 
 PartValue = Annotated[TextPartValue | ToolCallValue | ToolResultValue, Field(discriminator="type")]
@@ -276,6 +285,15 @@ class JournalRow(Strict):
     source_message: Id | None
     session_id: Id | None
     job: Name | None
+    # Not there where the journal held events alone.
+    category: JournalCategory = JournalCategory.EVENT
+    result_message: Id | None = None
+    call_id: Name | None = None
+    archived_at: Moment | None = None
+    archive_reason: ArchiveReason | None = None
+    archived_in: Id | None = None
+    archived_by: Name | None = None
+    replaced_by: Id | None = None
 
     @model_validator(mode="after")
     def _hash_right(self) -> JournalRow:

@@ -33,6 +33,8 @@ DATA_TAGS = (
     "user_message",
     "assistant_reply",
     "candidates",
+    "journal",
+    "entries",
 )
 """Every tag that a prompt uses to mark data."""
 

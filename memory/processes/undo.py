@@ -18,9 +18,11 @@ from memory.records import (
     BLOCK_LABELS,
     BlockVersion,
     Change,
+    DigestVersion,
     Fact,
     FactRevision,
     FactState,
+    JournalEntry,
     MemoryBlock,
     Scope,
     SummaryVersion,
@@ -29,12 +31,13 @@ from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
+from memory.stores.journal import JournalStore
 from memory.stores.summaries import SummaryStore
 
 _SUMMARY = "summary"
 _FACT_CHANGES = 1_000
 
-Version = BlockVersion | SummaryVersion | FactRevision
+Version = BlockVersion | SummaryVersion | FactRevision | DigestVersion
 """One change of something that has versions."""
 
 
@@ -115,7 +118,7 @@ class Undo:
 
     Args:
         database: for the transaction over all stores.
-        blocks, summaries, facts: what has versions.
+        blocks, summaries, facts, journal: what has versions, or goes out of sight.
         fact_revisions: the versions of facts.
         audit: says who did it.
         indexer: makes facts that come back found by their meaning.
@@ -130,6 +133,7 @@ class Undo:
         summaries: SummaryStore,
         facts: FactStore,
         fact_revisions: FactRevisionStore,
+        journal: JournalStore,
         audit: AuditStore,
         indexer: Indexer,
         clock: Clock,
@@ -139,6 +143,7 @@ class Undo:
         self._summaries = summaries
         self._facts = facts
         self._fact_revisions = fact_revisions
+        self._journal = journal
         self._audit = audit
         self._indexer = indexer
         self._clock = clock
@@ -212,6 +217,7 @@ class Undo:
             if _SUMMARY in undone.texts:
                 await self._summaries.append(scope, tx, text=undone.texts[_SUMMARY][1], change=change, at=now)
             await self._facts.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
+            await self._journal.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
             if undone.texts:
                 await self._note(scope, tx, by, "memory undo", str(origin))
         self._indexer.kick()
@@ -226,6 +232,7 @@ class Undo:
         for label in BLOCK_LABELS:
             versions += await self._blocks.versions(scope, label)
         versions += await self._facts.history(reach_of_scope(scope), limit=_FACT_CHANGES)
+        versions += await self._journal.digests(scope)
         found: dict[Origin, Version] = {}
         for version in sorted(versions, key=lambda version: version.changed_at, reverse=True):
             if version.change.job is not None:
@@ -247,6 +254,9 @@ class Undo:
         notes = [note] if note else []
         changes, left = await self._facts.without_work(scope, tx, session_id=origin.session_id, job=origin.job)
         texts |= {_name(before): (_current(before), _current(after)) for before, after in changes}
+        added, archived = await self._journal.of_work(scope, session_id=origin.session_id, job=origin.job)
+        texts |= {_line(entry): (entry.text, "") for entry in added}
+        texts |= {_line(entry): ("", entry.text) for entry in archived}
         if left:
             names = ", ".join(_name(fact) for fact in left)
             notes.append(f"Changed again since, or replaced by something that was, so as it is: {names}.")
@@ -281,6 +291,10 @@ class Undo:
 
 def _name(fact: Fact) -> str:
     return f"fact {handle_of(fact.id)}"
+
+
+def _line(entry: JournalEntry) -> str:
+    return f"journal entry {handle_of(entry.id)}"
 
 
 def _current(fact: Fact) -> str:

@@ -8,18 +8,22 @@ window.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 
 import structlog
 
 from memory.database import Database, Transaction
-from memory.parameters import MemoryParameters
+from memory.parameters import ParametersInForce
 from memory.policy.presets import parts_of
 from memory.policy.summaries import in_pieces, within_words
+from memory.policy.tool_results import aged
 from memory.policy.trimming import plan_eviction
 from memory.ports import ChatModel, Clock, TokenCounter
+from memory.processes.journaling import Journaling
 from memory.processes.summarizer import CLOSE_SESSION
+from memory.prompt.fitting import counted
 from memory.prompt.memory_work import window_summary_request
 from memory.records import EvictionReason, Job, Session, StoredMessage
 from memory.stores.jobs import JobStore
@@ -43,6 +47,9 @@ class Window:
         sessions: hold the window summary.
         working: what a session was about, let go of when it ends.
         model: the memory model, which writes the summary.
+        journaling: notes what leaves the window.
+        counter: counts what is shown otherwise than it was stored.
+        in_force: the limits.
     """
 
     def __init__(
@@ -54,8 +61,9 @@ class Window:
         sessions: SessionStore,
         working: WorkingStore,
         model: ChatModel,
+        journaling: Journaling,
         counter: TokenCounter,
-        parameters: MemoryParameters,
+        in_force: ParametersInForce,
         clock: Clock,
     ) -> None:
         self._database = database
@@ -65,7 +73,8 @@ class Window:
         self._working = working
         self._model = model
         self._counter = counter
-        self._parameters = parameters
+        self._journaling = journaling
+        self._in_force = in_force
         self._clock = clock
 
     async def keep_small(self, session: Session, *, fixed_tokens: int) -> bool:
@@ -80,10 +89,10 @@ class Window:
         """
         window = await self._recall.window(session.scope, session.conversation)
         leaving, reason = plan_eviction(
-            window,
+            await self._as_shown(window),
             fixed_tokens=fixed_tokens,
             calibrated=self._counter.calibrated,
-            parameters=self._parameters,
+            parameters=self._in_force.current,
         )
         if not leaving:
             return False
@@ -91,7 +100,13 @@ class Window:
             evicted = await self.evict(session, tx, leaving, reason)
             if session.kept and evicted:
                 await self._add_job(session, tx, FOLD, subject=max(leaving))
+                await self._journaling.note_trim(session, tx, leaving=window[: len(leaving)], at=self._clock.now())
         return bool(evicted)
+
+    async def _as_shown(self, window: Sequence[StoredMessage]) -> list[StoredMessage]:
+        """The window as the next prompt shows it, with the sizes that its messages then have."""
+        shown, _ = aged(window, (), self._in_force.current.max_tool_response_age)
+        return await asyncio.to_thread(lambda: [counted(message, self._counter) for message in shown])
 
     async def end_session(self, session: Session, *, at: datetime) -> bool:
         """End a session: its window goes to recall, and a job sums it up.
@@ -113,7 +128,7 @@ class Window:
         left = await self._empty(session, tx)
         await self._working.clear(session, tx)
         if session.kept:
-            kind = CLOSE_SESSION if parts_of(self._parameters.preset).rolling_summary else FOLD
+            kind = CLOSE_SESSION if parts_of(self._in_force.current.preset).rolling_summary else FOLD
             await self._add_job(session, tx, kind, subject=session.id)
         tx.after_commit(lambda: _log.info("session_ended", session_id=session.id, messages=left))
         return True
@@ -195,8 +210,8 @@ class Window:
         return await self._recall.evict(session.scope, tx, message_ids=message_ids, reason=reason, at=self._clock.now())
 
     async def _summarised(self, summary: str, evicted: Sequence[StoredMessage]) -> str:
-        most = self._parameters.window_summary_max_words
-        room = self._parameters.context_window_tokens // 2  # the rest is for the instructions and the answer
+        most = self._in_force.current.window_summary_max_words
+        room = self._in_force.current.context_window_tokens // 2  # the rest is for the instructions and the answer
         sizes = [self._counter.calibrated(message.tokens) for message in evicted]
         for piece in in_pieces(evicted, sizes, room):
             request = window_summary_request(summary, piece, max_words=most)

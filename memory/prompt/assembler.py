@@ -15,9 +15,18 @@ from memory.messages import Message, ModelRequest, SystemBlock, TextPart, ToolSp
 from memory.parameters import MemoryParameters
 from memory.policy.budget import room_for_turn
 from memory.policy.presets import parts_of
+from memory.policy.tool_results import aged
 from memory.ports import TokenCounter
 from memory.prompt import sections
-from memory.prompt.fitting import as_json, fit_data, fit_history, fit_surroundings, fit_turn, message_tokens
+from memory.prompt.fitting import (
+    as_json,
+    fit_data,
+    fit_history,
+    fit_lines,
+    fit_surroundings,
+    fit_turn,
+    message_tokens,
+)
 from memory.prompt.sections import Surroundings
 from memory.records import MemoryBlock, SearchHit, StoredMessage
 
@@ -40,6 +49,7 @@ class Gathered:
         now: the present moment, in the zone it is to be told in.
         channel_context: the latest messages of others in a shared channel; may be empty.
         working_memory: what the agent is doing just now; may be empty.
+        journal: the newest lines of the journal, oldest first.
         tools: the tools offered, in their fixed order.
     """
 
@@ -54,6 +64,7 @@ class Gathered:
     now: datetime
     channel_context: str = ""
     working_memory: str = ""
+    journal: tuple[str, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
 
 
@@ -112,8 +123,9 @@ def assemble(
 ) -> Prompt:
     """The request for one model call.
 
-    What is too much leaves in this order: retrieved text, the oldest exchanges, the oldest tool rounds of this
-    turn; then the longest texts of this turn are cut in the middle.
+    A tool's result that was seen often enough is shown as a line. What is too much leaves in this order: retrieved
+    text, the journal's oldest lines, the oldest exchanges, the oldest tool rounds of this turn; then the longest texts
+    of this turn are cut in the middle.
 
     Args:
         gathered: what the prompt is made of.
@@ -172,16 +184,30 @@ def _fitted(gathered: Gathered, room: int, parameters: MemoryParameters, counter
         min(int(room * parameters.retrieved_share), room // 2),
         counter.count,
     )
-    room -= (frame := counter.count(sections.memory_data(around, ())))
+    room -= counter.count(sections.memory_data(around, ()))
     result_cap = parameters.tool_result_max_tokens
-    turn, cut = fit_turn(gathered.turn, room, result_cap=result_cap, counter=counter)
+    aged_history, aged_turn = aged(gathered.history, gathered.turn, parameters.max_tool_response_age)
+    turn, cut = fit_turn(aged_turn, room, result_cap=result_cap, counter=counter)
     room -= (turn_tokens := sum(message_tokens(message, counter) for message in turn))
-    history = fit_history(gathered.history, room, result_cap=result_cap, counter=counter)
+    kept_free = max(0, parameters.message_reserve - turn_tokens)
+    history = fit_history(aged_history, room - kept_free, result_cap=result_cap, counter=counter)
     room -= (history_tokens := sum(stored.tokens for stored in history))
-    allowed = frame + int(room * parameters.retrieved_share)
-    data, shown = fit_data(around, gathered.hits, allowed, counter.count)
+    data, shown = _fitted_data(gathered, around, room, parameters, counter)
     report = {"turn": turn_tokens, "history": history_tokens, "memory_data": counter.count(data)}
     return _Fitted(history=history, turn=turn, data=data, shown=shown, cut=cut, report=report)
+
+
+def _fitted_data(
+    gathered: Gathered, around: Surroundings, room: int, parameters: MemoryParameters, counter: TokenCounter
+) -> tuple[str, tuple[SearchHit, ...]]:
+    """The data block for which there is room besides its surroundings, and the hits in it."""
+    bare = counter.count(sections.memory_data(around, ()))
+    tail_room = min(parameters.journal_tail_tokens, int(room * parameters.retrieved_share))
+    around = replace(around, journal=fit_lines(gathered.journal, tail_room, counter.count))
+    frame = counter.count(sections.memory_data(around, ()))
+    left = room - (frame - bare)
+    hits = gathered.hits if left > parameters.retrieved_min_room else ()
+    return fit_data(around, hits, frame + int(left * parameters.retrieved_share), counter.count)
 
 
 def fixed_tokens(gathered: Gathered, *, parameters: MemoryParameters, counter: TokenCounter) -> int:

@@ -29,6 +29,11 @@ def message_tokens(message: Message, counter: TokenCounter) -> int:
     return sum(counter.count(text) for part in message.parts for text in _texts(part))
 
 
+def counted(stored: StoredMessage, counter: TokenCounter) -> StoredMessage:
+    """The message with its size, counted where it has none."""
+    return stored if stored.tokens else replace(stored, tokens=message_tokens(stored.message, counter))
+
+
 def _texts(part: Part) -> tuple[str, ...]:
     match part:
         case TextPart():
@@ -60,7 +65,7 @@ def fit_history(
         if parts:
             message = _with_results_cut(_escaped(replace(stored.message, parts=parts)), result_cap, counter.count)
             known = stored.tokens if message == stored.message else 0
-            shown.append(replace(stored, message=message, tokens=known or message_tokens(message, counter)))
+            shown.append(counted(replace(stored, message=message, tokens=known), counter))
     whole = exchanges(shown)
     fitting = newest_that_fit([sum(stored.tokens for stored in exchange) for exchange in whole], room)
     return tuple(stored for exchange in whole[len(whole) - fitting :] for stored in exchange)
@@ -103,6 +108,12 @@ def _sizes(turn: Sequence[Message], counter: TokenCounter) -> tuple[int, list[in
 def _without_oldest_round(messages: Sequence[Message]) -> Sequence[Message]:
     starts = (place for place, message in enumerate(messages) if place and message.role is Role.ASSISTANT)
     return messages[next(starts, len(messages)) :]
+
+
+def fit_lines(lines: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
+    """The newest (the last) lines that fit together."""
+    fitting = newest_that_fit([count(line) for line in lines], room)
+    return tuple(lines[len(lines) - fitting :])
 
 
 def fit_surroundings(around: Surroundings, room: int, count: Count) -> Surroundings:

@@ -5,9 +5,10 @@ Invariant: everything said or stored stands in data blocks of the user message; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from memory.messages import ModelRequest, SystemBlock, user_message
+from memory.policy.budget import cut_to_tokens, fair_cap
 from memory.policy.text import cut_middle
 from memory.prompt.sections import block, indented, speaker, template
 from memory.records import StoredMessage
@@ -60,6 +61,23 @@ def session_summary_request(
         block("session_log", message_log(log, max_message_chars)),
     )
     return _request("summarize_session", material, max_words, max_output_tokens)
+
+
+def journal_digest_request(
+    lines: Sequence[str], max_words: int, *, room: int, count: Callable[[str], int], max_output_tokens: int = 1_024
+) -> ModelRequest:
+    """Asks for the digest of old journal entries.
+
+    Args:
+        lines: the printed entries, oldest first.
+        max_words: length of the digest, at most.
+        room: estimated tokens that all lines may take together; the longest are cut in the middle.
+        count: estimates a text.
+        max_output_tokens: length of the answer, at most, in tokens.
+    """
+    cap = fair_cap([count(line) for line in lines], room)
+    shown = "\n".join(indented(cut_to_tokens(line, cap, count)) for line in lines)
+    return _request("digest_journal", (block("entries", shown),), max_words, max_output_tokens)
 
 
 def _request(task: str, material: Sequence[str], max_words: int, max_output_tokens: int) -> ModelRequest:

@@ -168,18 +168,20 @@ class Surroundings:
         now: the present moment, in the zone it is to be told in.
         channel: the latest messages of others, one a line; empty where there are none.
         working: what the agent is doing just now, as ``working_memory.shown`` gives it; may be empty.
+        journal: the newest lines of the journal, oldest first.
     """
 
     now: datetime
     channel: str = ""
     working: str = ""
+    journal: Sequence[str] = ()
 
 
 def memory_data(around: Surroundings, hits: Sequence[SearchHit]) -> str:
     """The data block of the newest turn.
 
     Args:
-        around: the time, what others said in the channel, what the agent is doing.
+        around: the time, what others said in the channel, what the agent is doing and did.
         hits: what was found for the newest message, best first; facts stand in a block of their own.
     """
     facts = [hit for hit in hits if hit.source is Source.FACT]
@@ -193,4 +195,6 @@ def memory_data(around: Surroundings, hits: Sequence[SearchHit]) -> str:
         lines.append(block("facts", format_hits(facts)))
     if others:
         lines.append(block("retrieved", format_hits(others)))
+    if around.journal:
+        lines.append(block("journal", "\n".join(map(indented, around.journal))))
     return "\n".join(["<memory_data>", *lines, "</memory_data>"])

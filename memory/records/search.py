@@ -44,6 +44,7 @@ class Source(StrEnum):
     FACT = "fact"
     EPISODE = "episode"
     PROCEDURE = "procedure"
+    JOURNAL = "journal"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,62 +1,62 @@
-"""The journal: what happened or was decided in a person's life, by date.
+"""The journal: what happened in a person's life, by date, and what the agent did: tool results, notes, digests.
 
-Invariant: an event stands in it once; entries are only ever added, and go with the message they were learned from.
+Invariant: an event stands in it once. Nothing is changed or deleted but by erasure or with the message that it comes
+from: an entry goes out of sight with a reason, stays there, and can be brought back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, Select, delete, insert, select
+from sqlalchemy import and_, delete, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.fact_text import text_hash
-from memory.records import Change, Reach, Scope
+from memory.records import (
+    ArchiveReason,
+    Change,
+    JournalCategory,
+    JournalEntry,
+    ResultPlace,
+    Scope,
+    Source,
+)
 from memory.schema import journal_entries as table
-from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope, scope_of_row
+from memory.stores.journal_reader import JournalReader, of_agent, of_life
+from memory.stores.journal_rows import OF_OLDER_EXPORTS, row_of_entry, searchable_pieces
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    id_batches,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+)
+from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalEntry:
-    """An event.
-
-    Attributes:
-        at: when it happened, as far as that was said, else when it was told.
-        text: one short standalone sentence, in the language it was told in.
-        importance: 0 to 1.
-        noted_at: when it was told.
-        source_message: the person's message it was learned from.
-    """
-
-    id: int
-    scope: Scope
-    at: datetime
-    text: str
-    importance: float
-    noted_at: datetime
-    source_message: int | None = None
+_CHANGING = ("archived_at", "archive_reason", "archived_in", "archived_by", "replaced_by")
 
 
-class JournalStore:
-    """The table of events.
+class JournalStore(JournalReader):
+    """The table of journal entries.
 
     Args:
         database: where the rows are.
+        search: indexes their texts.
         ids: draws the entries' ids.
     """
 
     name = "journal"
 
-    def __init__(self, database: Database, ids: IdSource) -> None:
-        self._database = database
+    def __init__(self, database: Database, search: SearchStore, ids: IdSource) -> None:
+        super().__init__(database, search)
         self._ids = ids
 
     async def add(
@@ -95,67 +95,153 @@ class JournalStore:
             noted_at=as_stored(at),
             source_message=change.source_message,
         )
-        same_words = select(table).where(in_scope(table, scope), table.c.text_hash == text_hash(text))
+        same_words = select(table).where(of_life(in_scope(table, scope)), table.c.text_hash == text_hash(text))
         for row in await tx.connection.execute(same_words):
             if row.at == entry.at or (row.source_message is not None and row.source_message == entry.source_message):
                 return None
-        await tx.connection.execute(
-            insert(table).values(
-                person=scope.person,
-                audience=scope.audience,
-                id=entry.id,
-                at=entry.at,
-                text=text,
-                text_hash=text_hash(text),
-                importance=importance,
-                noted_at=entry.noted_at,
-                source_message=change.source_message,
-                session_id=change.session_id,
-                job=change.job,
-            )
+        return await self._insert(scope, tx, entry, change, content="")
+
+    async def append(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        category: JournalCategory,
+        text: str,
+        change: Change,
+        at: datetime,
+        result: ResultPlace | None = None,
+        content: str = "",
+    ) -> JournalEntry:
+        """Add a line on the agent's work, as often as it comes.
+
+        Args:
+            scope: whose journal.
+            tx: the open transaction.
+            category: what it is about.
+            text: its printed form without the time.
+            change: who or what adds it.
+            at: when it happened.
+            result: of a tool's result, where the whole of it is.
+            content: of a tool's result, its text: found by searching, and not stored a second time.
+
+        Raises:
+            InvalidInput: the text is empty.
+        """
+        if not text.strip():
+            raise InvalidInput("An empty text is no entry. Say what to note.")
+        entry = JournalEntry(
+            id=self._ids.next(),
+            scope=scope,
+            at=as_stored(at),
+            text=text,
+            importance=0.5,
+            noted_at=as_stored(at),
+            source_message=change.source_message,
+            category=category,
+            result=result,
         )
-        tx.after_commit(lambda: _log.info("journal_entry", entry=entry.id, session_id=change.session_id))
-        return entry
+        return await self._insert(scope, tx, entry, change, content=content)
 
-    async def between(self, reach: Reach, start: datetime, end: datetime, *, limit: int) -> list[JournalEntry]:
-        """Events by when they happened, both ends included, oldest first."""
-        query = select(table).where(in_reach(table, reach), table.c.at.between(start, end))
-        return await self._found(query.order_by(table.c.at, table.c.id).limit(limit))
+    async def archive(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        entry_ids: Collection[int],
+        reason: ArchiveReason,
+        change: Change,
+        at: datetime,
+        replaced_by: int | None = None,
+    ) -> int:
+        """Take entries out of sight; how many were in sight.
 
-    async def latest(self, reach: Reach, *, until: datetime, limit: int) -> list[JournalEntry]:
-        """The last events up to a moment, newest first."""
-        query = select(table).where(in_reach(table, reach), table.c.at <= until)
-        return await self._found(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit))
+        Args:
+            scope: whose journal.
+            tx: the open transaction.
+            entry_ids: of this scope.
+            reason: why.
+            change: who or what does it; by its session and job it can be undone.
+            at: when.
+            replaced_by: the entry that stands in their place from now on.
+        """
+        archived = 0
+        for some_ids in id_batches(entry_ids):
+            changed = await tx.connection.execute(
+                update(table)
+                .where(in_scope(table, scope), table.c.id.in_(some_ids), table.c.archived_at.is_(None))
+                .values(
+                    archived_at=at,
+                    archive_reason=reason.value,
+                    archived_in=change.session_id,
+                    archived_by=change.job,
+                    replaced_by=replaced_by,
+                )
+            )
+            archived += changed.rowcount
+        if archived:
+            tx.after_commit(lambda: _log.info("journal_archive", reason=reason.value, entries=archived))
+        return archived
+
+    async def expire(self, tx: Transaction, *, before: datetime, at: datetime) -> int:
+        """Take everybody's entries on the agent's work out of sight that are older than a moment; how many."""
+        old = and_(of_agent(table.c.noted_at < before), table.c.archived_at.is_(None))
+        gone = {"archived_at": at, "archive_reason": ArchiveReason.EXPIRED.value}
+        expired = (await tx.connection.execute(update(table).where(old).values(**gone))).rowcount
+        if expired:
+            tx.after_commit(lambda: _log.info("journal_expired", entries=expired))
+        return expired
+
+    async def undo(
+        self, scope: Scope, tx: Transaction, *, session_id: int | None, job: str | None, change: Change, at: datetime
+    ) -> None:
+        """Bring back what one session or job took out of sight, and take what it added out of sight."""
+        added, archived = await self.of_work(scope, session_id=session_id, job=job)
+        await self.archive(
+            scope, tx, entry_ids=[one.id for one in added], reason=ArchiveReason.UNDONE, change=change, at=at
+        )
+        for some_ids in id_batches([one.id for one in archived]):
+            back = dict.fromkeys(_CHANGING)
+            await tx.connection.execute(
+                update(table).where(in_scope(table, scope), table.c.id.in_(some_ids)).values(**back)
+            )
 
     async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
-        """Delete the events that were learned from a message."""
+        """Delete what came from a message: the events that were learned from it, the results of tools it called for."""
         mine = in_scope(table, scope) & (table.c.source_message == source_message)
+        gone = (await tx.connection.execute(select(table.c.id).where(mine))).scalars().all()
         await tx.connection.execute(delete(table).where(mine))
+        await self._search.remove(scope, tx, source=Source.JOURNAL, record_ids=gone)
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
-        """Every event of a scope, in the order they were noted."""
+        """Every entry of a scope, in the order they were noted."""
         return await rows_of_scope(self._database, table, scope)
 
     async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
-        """Put back events of an export; how many were not there. Raises InvalidInput where another one is."""
-        return len(await restore_rows(tx, table, scope, rows))
+        """Put back entries of an export, searchable; how many were not there.
+
+        Raises:
+            InvalidInput: another entry has the id of one of them.
+        """
+        whole = [{**OF_OLDER_EXPORTS, **row} for row in rows]
+        new = await restore_rows(tx, table, scope, whole, changing=_CHANGING)
+        items = [(row["id"], piece) for row in new for piece in searchable_pieces(row["text"], row["noted_at"])]
+        await self._search.add(scope, tx, source=Source.JOURNAL, items=items)
+        return len(new)
 
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
-        """Delete every event of a scope."""
+        """Delete every entry of a scope (the search store erases its texts)."""
         return {table.name: await delete_scope(tx, table, scope)}
 
-    async def _found(self, query: Select[Any]) -> list[JournalEntry]:
-        async with self._database.read() as connection:
-            return [_entry(row) for row in await connection.execute(query)]
-
-
-def _entry(row: Row[Any]) -> JournalEntry:
-    return JournalEntry(
-        id=row.id,
-        scope=scope_of_row(row),
-        at=row.at,
-        text=row.text,
-        importance=row.importance,
-        noted_at=row.noted_at,
-        source_message=row.source_message,
-    )
+    async def _insert(
+        self, scope: Scope, tx: Transaction, entry: JournalEntry, change: Change, *, content: str
+    ) -> JournalEntry:
+        await tx.connection.execute(insert(table).values(row_of_entry(entry, change)))
+        items = [(entry.id, piece) for piece in searchable_pieces(entry.text, entry.noted_at, content)]
+        await self._search.add(scope, tx, source=Source.JOURNAL, items=items)
+        tx.after_commit(
+            lambda: _log.info(
+                "journal_entry", entry=entry.id, category=entry.category.value, session_id=change.session_id
+            )
+        )
+        return entry

@@ -30,7 +30,7 @@ from memory.schema import index_generations, search_entries
 from memory.stores.embedding_queue import EmbeddingQueue
 from memory.stores.entry_rows import entries_within
 from memory.stores.excerpts import ExcerptReader
-from memory.stores.scoped import delete_scope, id_batches, in_scope, scope_of_row
+from memory.stores.scoped import delete_scope, id_batches, in_reach, in_scope, scope_of_row
 from memory.stores.vectors import VectorCache, vectors_from_bytes
 
 _log = structlog.get_logger(__name__)
@@ -198,6 +198,14 @@ class SearchStore:
             embedded: the query's vectors; None where the embedder failed.
         """
         return self._excerpts.read(connection, reach, source, candidates, embedded)
+
+    async def texts(self, reach: Reach, entry_ids: Collection[int]) -> dict[int, str]:
+        """The indexed texts of a few entries, those outside the reach left out."""
+        query = select(search_entries.c.id, search_entries.c.text).where(
+            search_entries.c.id.in_(entry_ids), in_reach(search_entries, reach)
+        )
+        async with self._database.read() as connection:
+            return {row.id: row.text for row in await connection.execute(query)}
 
     async def embedded_or_none(self, query: str) -> EmbeddedQuery | None:
         """A query's vectors, or None (with a log line) where the embedder fails: full text still answers."""

@@ -59,6 +59,7 @@ from memory.schema import (
     working_memory,
 )
 from memory.stores.archival import Trace
+from memory.stores.journal_rows import OF_OLDER_EXPORTS
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
 
@@ -267,7 +268,7 @@ async def test_what_was_exported_erased_and_imported_is_there_as_before(house: H
     receipt = await house.import_(exported)
     assert [await house.rows_of(scope) for scope in (ANN, ANN_IN_PUBLIC)] == before
     assert await house.answers() == answers
-    assert {hit.source for hit in answers} == set(Source)
+    assert {hit.source for hit in answers} == set(Source) - {Source.JOURNAL}
     everything = {"sessions": 3, "recall": 4, "blocks": 3, "archival": 2, "summaries": 2, "audit": 1}
     everything |= {"facts": 2, "fact_revisions": 3, "journal": 1, "working": 1}
     everything |= {"episodes": 2, "procedures": 2, "procedure_versions": 3}
@@ -584,7 +585,7 @@ async def test_core_memory_that_is_larger_than_allowed_here_is_refused(house: Ho
         assert not any((await small.every_row()).values())
 
 
-ADDED_LATER = {"recall": {"edited_at"}, "archival": {"forgotten_reason"}}
+ADDED_LATER = {"recall": {"edited_at"}, "archival": {"forgotten_reason"}, "journal": set(OF_OLDER_EXPORTS)}
 MODELS = {
     "sessions": export_rows.SessionRow,
     "recall": export_rows.MessageRow,
@@ -634,7 +635,7 @@ PARTS: st.SearchStrategy[list[Part]] = st.lists(
         arguments=st.dictionaries(TEXT, ANYTHING, max_size=3),
         malformed=st.none() | TEXT,
     )
-    | st.builds(ToolResult, call_id=TEXT, name=TEXT, content=TEXT, is_error=st.booleans()),
+    | st.builds(ToolResult, call_id=TEXT, name=TEXT, content=TEXT, is_error=st.booleans(), is_memory=st.booleans()),
     max_size=4,
 )
 MOMENTS = st.datetimes(timezones=st.just(UTC))

@@ -74,6 +74,7 @@ def gatherings(draw: st.DrawFn) -> Gathered:
         hits=tuple(map(hit, draw(st.lists(texts, max_size=6)))),
         channel_context=draw(st.one_of(st.just(""), texts)),
         working_memory=draw(st.one_of(st.just(""), texts)),
+        journal=tuple(draw(st.lists(texts, max_size=4))),
     )
 
 
@@ -87,7 +88,11 @@ def needed() -> int:
 @given(gatherings(), st.integers(128, 2000), st.floats(0.1, 1.0))
 def test_every_request_is_accepted_and_within_the_budget(gathered: Gathered, room: int, share: float) -> None:
     parameters = MemoryParameters(
-        context_window_tokens=needed() + room, retrieved_share=share, tool_result_max_tokens=150
+        context_window_tokens=needed() + room,
+        retrieved_share=share,
+        tool_result_max_tokens=150,
+        retrieved_min_room=0,
+        message_reserve=100,
     )
     prompt = assemble(gathered, parameters=parameters, counter=COUNTER)
     request = prompt.request

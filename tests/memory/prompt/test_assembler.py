@@ -15,7 +15,7 @@ from memory.prompt.fitting import message_tokens
 from tests.fakes import WordTokenCounter
 from tests.memory.prompt.gathered import GATHERED, TOOLS, call, faults, hit, result, stored, with_turn
 
-PARAMETERS = MemoryParameters()
+PARAMETERS = MemoryParameters(message_reserve=0, retrieved_min_room=0)  # for windows as small as these tests need
 
 
 class UndercountingCounter(WordTokenCounter):
@@ -147,7 +147,7 @@ def test_a_long_tool_result_is_cut_to_its_limit() -> None:
 
 def test_a_long_tool_result_of_the_history_is_cut_alike() -> None:
     history = stored([user_message("tea?"), call("1"), result("1", "word " * 5000), assistant_message("yes")])
-    prompt = prompt_of(replace(GATHERED, history=history), tool_result_max_tokens=200)
+    prompt = prompt_of(replace(GATHERED, history=history), tool_result_max_tokens=200, max_tool_response_age=9)
     [shown] = prompt.request.messages[2].tool_results
     assert WordTokenCounter().count(shown.content) <= 200
     assert prompt.dropped_messages == 0

@@ -1,0 +1,186 @@
+"""The read side of the journal: events by date, the agent's work by number, by words and meaning, and by what made it.
+
+Invariant: what went out of sight is found by its number alone, or by the session or job that took it away; by searching
+only where a digest stands for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+
+from memory.database import Database, Transaction
+from memory.policy.ranking import RankedEntry, rank, why_found
+from memory.ports import EmbeddedQuery
+from memory.records import (
+    ArchiveReason,
+    Change,
+    DigestVersion,
+    JournalCategory,
+    JournalEntry,
+    NumberedEntry,
+    Reach,
+    Scope,
+    SearchHit,
+    Source,
+)
+from memory.schema import journal_entries as table
+from memory.stores.journal_rows import entry_of_row
+from memory.stores.scoped import in_reach, in_scope, with_keys
+from memory.stores.search import SearchStore
+
+_OVERFETCH = 2  # what was cleared or has expired is still found, and left out
+
+
+class JournalReader:
+    """Reads the table of journal entries. ``JournalStore`` adds the writes.
+
+    Args:
+        database: where the rows are.
+        search: indexes their texts.
+    """
+
+    def __init__(self, database: Database, search: SearchStore) -> None:
+        self._database = database
+        self._search = search
+
+    async def between(self, reach: Reach, start: datetime, end: datetime, *, limit: int) -> list[JournalEntry]:
+        """Events by when they happened, both ends included, oldest first."""
+        query = select(table).where(of_life(in_reach(table, reach)), table.c.at.between(start, end))
+        return await self._found(query.order_by(table.c.at, table.c.id).limit(limit))
+
+    async def latest(self, reach: Reach, *, until: datetime, limit: int) -> list[JournalEntry]:
+        """The last events up to a moment, newest first."""
+        query = select(table).where(of_life(in_reach(table, reach)), table.c.at <= until)
+        return await self._found(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit))
+
+    async def tail(self, scope: Scope, limit: int | None) -> list[JournalEntry]:
+        """The newest entries in sight on the agent's work, all without a limit, oldest first."""
+        query = select(table).where(of_agent(in_scope(table, scope)), table.c.archived_at.is_(None))
+        return (await self._found(query.order_by(table.c.id.desc()).limit(limit)))[::-1]
+
+    async def in_sight(self, scope: Scope, tx: Transaction) -> int:
+        """How many entries on the agent's work are in sight, with what this transaction added."""
+        mine = of_agent(in_scope(table, scope)) & table.c.archived_at.is_(None)
+        return (await tx.connection.execute(select(func.count()).where(mine))).scalar_one()
+
+    async def newest_id(self, scope: Scope, tx: Transaction) -> int:
+        """The id of the newest entry, with what this transaction added; 0 where there is none."""
+        query = select(func.max(table.c.id)).where(in_scope(table, scope))
+        return (await tx.connection.execute(query)).scalar_one() or 0
+
+    async def numbered(
+        self, scope: Scope, *, number: int | None = None, limit: int | None = None
+    ) -> list[NumberedEntry]:
+        """Entries on the agent's work under their numbers, oldest first.
+
+        Args:
+            scope: whose.
+            number: the one of this number, in sight or not; None for those in sight.
+            limit: how many at most, the newest.
+        """
+        counted = func.row_number().over(order_by=table.c.id).label("number")
+        numbers = select(table.c.id, counted).where(of_agent(in_scope(table, scope))).subquery()
+        wanted = table.c.archived_at.is_(None) if number is None else numbers.c.number == number
+        query = (
+            select(table, numbers.c.number)
+            .join(numbers, table.c.id == numbers.c.id)
+            .where(in_scope(table, scope), wanted)
+            .order_by(table.c.id.desc())
+            .limit(limit)
+        )
+        async with self._database.read() as connection:
+            rows = (await connection.execute(query)).all()
+        return [NumberedEntry(number=row.number, entry=entry_of_row(row)) for row in reversed(rows)]
+
+    async def search(
+        self, reach: Reach, query: str, *, limit: int, embedded: EmbeddedQuery | None = None
+    ) -> list[SearchHit]:
+        """The entries that answer a query best, best first, each with the piece of it that does; also digested ones.
+
+        Args:
+            reach: what may be read.
+            query: any text.
+            limit: hits at most.
+            embedded: the query's vectors, where the caller has them already.
+        """
+        found = await self._search.search(
+            reach, source=Source.JOURNAL, query=query, limit=limit * _OVERFETCH, embedded=embedded
+        )
+        ranked = rank(found)
+        kept = or_(table.c.archived_at.is_(None), table.c.archive_reason == ArchiveReason.DIGESTED.value)
+        keys = {(one.entry.scope, one.entry.record_id) for one in ranked}
+        entries = {entry.id: entry for entry in await self._found(select(table).where(with_keys(table, keys), kept))}
+        best = [one for one in ranked if one.entry.record_id in entries][:limit]
+        pieces = await self._search.texts(reach, [one.entry.entry_id for one in best])
+        return [_hit(entries[one.entry.record_id], one, pieces.get(one.entry.entry_id, "")) for one in best]
+
+    async def counts(self, scope: Scope) -> dict[str, int]:
+        """How many entries there are, by category, and how many of all are out of sight (``archived``)."""
+        query = (
+            select(table.c.category, func.count(), func.count(table.c.archived_at))
+            .where(in_scope(table, scope))
+            .group_by(table.c.category)
+        )
+        async with self._database.read() as connection:
+            rows = (await connection.execute(query)).all()
+        return {category: every for category, every, _ in rows} | {"archived": sum(archived for *_, archived in rows)}
+
+    async def of_work(
+        self, scope: Scope, *, session_id: int | None, job: str | None
+    ) -> tuple[list[JournalEntry], list[JournalEntry]]:
+        """What one session or job added and is still in sight, and what it took out of sight and still is."""
+        added, archived = _by_work(session_id, job)
+        mine = in_scope(table, scope)
+        return (
+            await self._found(select(table).where(mine, added, table.c.archived_at.is_(None)).order_by(table.c.id)),
+            await self._found(select(table).where(mine, archived).order_by(table.c.id)),
+        )
+
+    async def digests(self, scope: Scope) -> list[DigestVersion]:
+        """The digests in sight, each as the change that it was, oldest first."""
+        query = select(table).where(in_scope(table, scope), table.c.category == JournalCategory.DIGEST.value)
+        async with self._database.read() as connection:
+            rows = await connection.execute(query.where(table.c.archived_at.is_(None)).order_by(table.c.id))
+            change = Change(actor="system", reason="a digest of the journal")
+            return [DigestVersion(changed_at=row.noted_at, change=replace(change, job=row.job)) for row in rows]
+
+    async def _found(self, query: Select[Any]) -> list[JournalEntry]:
+        async with self._database.read() as connection:
+            return [entry_of_row(row) for row in await connection.execute(query)]
+
+
+def of_life(rows: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Those of these rows that are events in sight."""
+    return and_(rows, table.c.category == JournalCategory.EVENT.value, table.c.archived_at.is_(None))
+
+
+def of_agent(rows: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Those of these rows that are about the agent's work."""
+    return and_(rows, table.c.category != JournalCategory.EVENT.value)
+
+
+def _by_work(session_id: int | None, job: str | None) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+    """What a session or job added, and what it archived."""
+    if job is not None:
+        return table.c.job == job, table.c.archived_by == job
+    return table.c.session_id == session_id, table.c.archived_in == session_id
+
+
+def _hit(entry: JournalEntry, ranked: RankedEntry, piece: str) -> SearchHit:
+    """An entry with the piece that was found. A long result is found by its inside, which its line does not show."""
+    _, _, inside = piece.partition("): ")
+    return SearchHit(
+        source=Source.JOURNAL,
+        scope=entry.scope,
+        record_id=entry.id,
+        score=ranked.score,
+        text=inside if inside.startswith(entry.text) else f"{entry.text}\n{inside}",
+        author=None,
+        at=entry.noted_at,
+        reason=why_found(ranked),
+        message_ids=() if entry.source_message is None else (entry.source_message,),
+    )
