@@ -15,51 +15,59 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from sqlalchemy import BigInteger, Float, Select, bindparam, select, text
+import numpy as np
+from sqlalchemy import Select, bindparam, func, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from memory.indexes.term_scores import Ids, Term, best, by_length, rarity
 from memory.indexes.words import indexed, query_terms
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import closed_scopes, search_entries
 
-_MAX_SCORED = 3_000  # BM25 takes a few microseconds a row
-_MAX_COMMON_TERMS = 3  # each makes BM25 walk all of its entries, and the commonest hardly tell entries apart
+_MAX_HOLDERS = 1_000  # of a word, the newest: what more entries hold says little of any of them
+_MAX_SCORED = 3_000
+_MAX_COMMON_TERMS = 3  # the commonest hardly tell entries apart
+_MAX_COUNTED = 50_000  # to weigh words by how rare they are this is as good as all of them
+_LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest words
+_COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
 
-_COUNT = text(
-    "SELECT term.value AS term, (SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text "
-    "MATCH 'owner : (' || :owners || ') AND body : ' || term.value LIMIT :most)) AS entries "
-    "FROM json_each(:terms) AS term ORDER BY entries"
+# The newest entries that hold each term, as ids with commas between them: as rows they would take longer to read than
+# to find.
+_HOLDERS = text(
+    "SELECT term.value AS term, (SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_text WHERE search_text "
+    "MATCH :within || ' AND body : ' || term.value ORDER BY rowid DESC LIMIT :most)) AS ids "
+    "FROM json_each(:terms) AS term"
 )
-_FIND = text(
-    "SELECT id, badness FROM (SELECT rowid AS id, bm25(search_text, 0.0, 1.0) AS badness FROM search_text "
-    "WHERE search_text MATCH :match ORDER BY rowid DESC LIMIT :scored) ORDER BY badness LIMIT :limit"
-).columns(id=BigInteger, badness=Float)
+_TOTAL = text("SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text MATCH :within LIMIT :most)")
 
 
-def _within(*, in_audiences: bool) -> Select[Any]:
-    """What ``_FIND`` found, as far as it is within reach. Made once: making it takes longer than running it."""
-    found, entry = _FIND.subquery("found"), search_entries.c
-    closed = select(closed_scopes.c.audience).where(closed_scopes.c.person == bindparam("person"))
-    statement = (
-        select(entry.id, entry.person, entry.audience, entry.record_id, found.c.badness)
-        .join(found, entry.id == found.c.id)
-        .where(
-            entry.person == bindparam("person"),
-            entry.source == bindparam("source"),
-            entry.audience.not_in(closed),
-        )
-        .order_by(found.c.badness, entry.id.desc())
+def _lengths(*, in_audiences: bool) -> Select[Any]:
+    """The entries of ``ids`` within reach. Made once: making a statement takes longer than running it."""
+    # The limit keeps the planner from asking for the person first, which would walk all of their entries.
+    entry = search_entries.c
+    asked = (
+        select(entry.id, entry.person, entry.audience, entry.source, entry.record_id)
+        .add_columns(func.length(entry.text).label("characters"))
+        .where(entry.id.in_(bindparam("ids", expanding=True)))
+        .limit(bindparam("most"))
+        .subquery()
     )
-    return statement.where(entry.audience.in_(bindparam("audiences", expanding=True))) if in_audiences else statement
+    closed = select(closed_scopes.c.audience).where(closed_scopes.c.person == bindparam("person"))
+    within = select(asked).where(
+        asked.c.person == bindparam("person"),
+        asked.c.source == bindparam("source"),
+        asked.c.audience.not_in(closed),
+    )
+    return within.where(asked.c.audience.in_(bindparam("audiences", expanding=True))) if in_audiences else within
 
 
-_WITHIN, _WITHIN_AUDIENCES = _within(in_audiences=False), _within(in_audiences=True)
+_LENGTHS, _LENGTHS_IN_AUDIENCES = _lengths(in_audiences=False), _lengths(in_audiences=True)
 
 
 class SqliteTextIndex:
-    """Full text over search entries on SQLite's FTS5, ranked by BM25 over the entry's text."""
+    """Full text over search entries on SQLite's FTS5, ranked by their words (see ``term_scores``)."""
 
     async def add(self, connection: AsyncConnection, entries: Sequence[SearchEntry]) -> None:
         """Index entries; one already there is replaced."""
@@ -93,23 +101,61 @@ class SqliteTextIndex:
         terms = query_terms(query)
         if not owners or not terms or limit < 1:
             return []
-        counted = connection.execute(_COUNT, {"owners": owners, "terms": json.dumps(terms), "most": _MAX_SCORED + 1})
-        match = _match(owners, [(row.term, row.entries) for row in counted.all()])
-        values = {"person": reach.person, "source": source.value, "match": match, "scored": _MAX_SCORED, "limit": limit}
+        scores = self._scores(connection, f"owner : ({owners})", terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limit))
+        values = {"person": reach.person, "source": source.value, "ids": list(scores), "most": len(scores)}
         if reach.audiences is None:
-            rows = connection.execute(_WITHIN, values).all()
+            rows = connection.execute(_LENGTHS, values).all()
         else:
-            rows = connection.execute(_WITHIN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
-        return [
+            rows = connection.execute(_LENGTHS_IN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
+        final = by_length(scores, {row.id: row.characters for row in rows})
+        found = [
             EntryScore(
                 entry_id=row.id,
                 scope=Scope(person=row.person, audience=row.audience),
                 source=source,
                 record_id=row.record_id,
-                text_score=-row.badness,
+                text_score=final[row.id],
             )
             for row in rows
         ]
+        return sorted(found, key=lambda entry: (-entry.text_score, -entry.entry_id))[:limit]
+
+    def _scores(self, connection: Connection, within: str, terms: Sequence[str], limit: int) -> dict[int, float]:
+        """The entries that hold the most and the rarest of the terms.
+
+        Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995);
+        the rarest of them add to the score of those that have a rarer one.
+
+        Args:
+            within: the FTS5 query for everything within reach.
+        """
+        holders = sorted(self._holders(connection, within, terms).items(), key=lambda pair: len(pair[1]))
+        if not holders:
+            return {}
+        total = connection.execute(_TOTAL, {"within": within, "most": _MAX_COUNTED}).scalar_one()
+        sums = accumulate(len(ids) for _, ids in holders)
+        fits = (
+            entries <= _MAX_SCORED and len(ids) < _MAX_HOLDERS for entries, (_, ids) in zip(sums, holders, strict=True)
+        )
+        rare = sum(fits) or 1
+        common = [term for term, _ in holders[rare : rare + _MAX_COMMON_TERMS]]
+        if common:
+            any_rare = " OR ".join(term for term, _ in holders[:rare])
+            more = self._holders(connection, f"{within} AND body : ({any_rare})", common)
+        else:
+            more = {}
+        weight = {term: rarity(len(ids), total) for term, ids in holders}
+        return best(
+            [Term(entries=ids, weight=weight[term]) for term, ids in holders[:rare]],
+            [Term(entries=ids, weight=weight[term]) for term, ids in more.items()],
+            limit,
+        )
+
+    def _holders(self, connection: Connection, within: str, terms: Sequence[str]) -> dict[str, Ids]:
+        """The newest entries that hold each term; terms that none holds are left out."""
+        values = {"within": within, "terms": json.dumps(terms), "most": _MAX_HOLDERS}
+        rows = connection.execute(_HOLDERS, values).all()
+        return {row.term: np.array(row.ids.split(","), dtype=np.int64) for row in rows if row.ids}
 
     async def begin_scrub(self, connection: AsyncConnection) -> None:
         """Begin to remove the words of removed entries from the file; then ``scrub_step`` until it is done.
@@ -152,19 +198,3 @@ def _owners(reach: Reach, source: Source) -> list[str]:
     if reach.audiences is None:
         return [_token(source.value, reach.person)]
     return [_token(source.value, reach.person, audience) for audience in sorted(reach.audiences)]
-
-
-def _match(owners: str, counted: Sequence[tuple[str, int]]) -> str:
-    """The FTS5 query for terms with the number of entries that hold them, the rarest first.
-
-    Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995);
-    the rarest of them add to the score of those that have a rarer one.
-    """
-    totals = accumulate(entries for _, entries in counted)
-    rare = sum(total <= _MAX_SCORED for total in totals) or len(counted)
-    terms = [term for term, _ in counted]
-    match = f"owner : ({owners}) AND body : ({' OR '.join(terms[:rare])})"
-    if common := terms[rare : rare + _MAX_COMMON_TERMS]:
-        # The first half always holds, and weighs nothing.
-        match += f" AND (owner : ({owners}) OR body : ({' OR '.join(common)}))"
-    return match
