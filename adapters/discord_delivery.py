@@ -12,6 +12,7 @@ import hashlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TypeVar
 
 import discord
@@ -28,6 +29,7 @@ _NONCE_LENGTH = 25
 _RETRY_DELAYS = (0.1, 1.0, 4.0)
 _TYPING_INTERVAL = 8.0
 _LOOKUP_LIMIT = 100
+_LONG_LOOKUP_LIMIT = 1_000
 _REFUSALS = frozenset({400, 403, 404})
 _STILL_WRITING = " …"
 _MOST_UNFINISHED = 1_000
@@ -149,12 +151,13 @@ class DiscordDelivery:
             DeliveryFailed: Discord cannot be asked just now.
         """
         parts = split(message.whole_text, MESSAGE_LIMIT)
-        asked = discord.Object(int(message.in_reply_to))
+        since: discord.Object | datetime = discord.Object(int(message.in_reply_to))
+        limit = _LOOKUP_LIMIT
+        if message.tried_since is not None:  # much may have been said since, while the bot was not there
+            since, limit = message.tried_since, _LONG_LOOKUP_LIMIT
         there: list[_Shown] = []
         try:
-            async for found in self._channel(message.conversation).history(
-                after=asked, limit=_LOOKUP_LIMIT, oldest_first=True
-            ):
+            async for found in self._channel(message.conversation).history(after=since, limit=limit, oldest_first=True):
                 if self._is_part(found, message, parts, len(there)):
                     there.append(_Shown(id=found.id, text=found.content))
         except (discord.DiscordException, *CONNECTION_ERRORS) as error:
@@ -171,9 +174,12 @@ class DiscordDelivery:
             return False
         if str(found.id) in (message.draft or ()) or str(found.nonce) == _nonce(message.delivery_key, index):
             return True
+        is_same = index < len(parts) and found.content.strip() == parts[index].strip()
         if found.reference is not None:
-            return index == 0 and str(found.reference.message_id) == message.in_reply_to
-        return index < len(parts) and found.content.strip() == parts[index].strip()
+            is_ours = index == 0 and str(found.reference.message_id) == message.in_reply_to
+            # The same message may have been answered before something is said to it again.
+            return is_ours and (message.tried_since is None or is_same)
+        return is_same
 
     @asynccontextmanager
     async def typing(self, conversation: Conversation) -> AsyncIterator[None]:

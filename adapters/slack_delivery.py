@@ -222,7 +222,7 @@ class SlackDelivery:
         address = address_of(message.conversation)
         params: dict[str, Any] = {
             "channel": address.channel,
-            "oldest": message.in_reply_to,
+            "oldest": message.in_reply_to if message.tried_since is None else f"{message.tried_since.timestamp():.6f}",
             "include_all_metadata": 1,
             "limit": _PAGE,
         }

@@ -27,6 +27,7 @@ from bot.lifecycle import Application, converse, serve
 from bot.listener import Listener
 from bot.logs import configure_logs
 from bot.offline import OFFLINE_NOTICE, OfflineModel
+from bot.reminders import Reminders
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
@@ -102,7 +103,13 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         rules = SpeakingRules(access=settings.access, mode=settings.channel_mode, answer_bots=settings.answer_bots)
         listener = Listener(system=system, rules=rules, clock=clock)
         yield Application(
-            settings=settings, system=system, handler=handler, listener=listener, commands=commands, clock=clock
+            settings=settings,
+            system=system,
+            handler=handler,
+            listener=listener,
+            reminders=Reminders(system=system, clock=clock, sweep_seconds=settings.reminder_sweep_seconds),
+            commands=commands,
+            clock=clock,
         )
 
 

@@ -73,6 +73,8 @@ class OutgoingMessage:
         recipient: the person it answers.
         draft: the platform's ids of the messages that show a draft of it, in order; empty where one may be there
             whose id is not known; None where there is none.
+        tried_since: when the first attempt to deliver it began, at the latest; None for right after the message that
+            it answers. An earlier attempt is looked for from there on.
     """
 
     conversation: Conversation
@@ -82,6 +84,7 @@ class OutgoingMessage:
     notice: str | None = None
     recipient: str | None = None
     draft: tuple[str, ...] | None = None
+    tried_since: datetime | None = None
 
     @property
     def whole_text(self) -> str:

@@ -6,6 +6,7 @@ Invariant: nothing here takes a person as an argument; it is always the caller's
 from __future__ import annotations
 
 import json
+from zoneinfo import available_timezones
 
 from bot import command_views as views
 from bot.commands import Argument, Attachment, Command, CommandReply, Group, Invocation, Services
@@ -15,6 +16,7 @@ from memory.records import Scope
 
 _AUDIT_ENTRIES = 30
 _ERASE = "ERASE"
+_DEFAULT_ZONE = "default"
 
 
 async def _show(services: Services, call: Invocation) -> CommandReply:
@@ -68,6 +70,25 @@ async def _new(services: Services, call: Invocation) -> CommandReply:
     return CommandReply(text="A fresh conversation. What I remember about you stays.")
 
 
+async def _timezone(services: Services, call: Invocation) -> CommandReply:
+    preferences, scope = services.system.stores.preferences, _scope(services, call)
+    name = call.arguments.get("zone")
+    if name is not None:
+        zone = None if name.lower() == _DEFAULT_ZONE else _known_zone(name)
+        async with services.system.transaction() as tx:
+            await preferences.set_zone(scope, tx, name=zone)
+    zone_now = await preferences.zone(scope)
+    here = services.clock.now().astimezone(zone_now)
+    return CommandReply(text=f"Your time zone is {zone_now.key}: it is {here:%Y-%m-%d %H:%M} now.")
+
+
+def _known_zone(name: str) -> str:
+    known = {zone.lower(): zone for zone in available_timezones()}
+    if name.lower() not in known:
+        raise InvalidInput(f"{name[:40]!r} is no time zone. Write a place of it, as Europe/Oslo or America/New_York.")
+    return known[name.lower()]
+
+
 async def _export(services: Services, call: Invocation) -> CommandReply:
     exported = await services.system.privacy.export(call.caller.person)
     content = json.dumps(exported, ensure_ascii=False, indent=2).encode()
@@ -105,6 +126,13 @@ MYDATA_COMMANDS: tuple[Command, ...] = (
         help="Begin a fresh conversation; memory stays.",
         run=_new,
         in_conversation=True,
+    ),
+    Command(
+        group=Group.MYDATA,
+        name="timezone",
+        help="Say in which time zone you mean times.",
+        run=_timezone,
+        arguments=(Argument(name="zone", help="Its name, as Europe/Oslo, or default.", required=False),),
     ),
     Command(group=Group.MYDATA, name="export", help="Get everything kept about you as a file.", run=_export),
     Command(

@@ -283,6 +283,10 @@ class Settings(BaseSettings):
     session_idle_minutes: float = _setting(30.0, "Silence that ends a session, in minutes.", "30", gt=0)
     idle_sweep_seconds: float = _setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
 
+    reminder_sweep_seconds: float = _setting(
+        5.0, "How often reminders that are due are looked for.", "5", ge=0.1, le=60
+    )
+
     # the process
     log_level: LogLevel = _setting("INFO", "Least severe log line written.", "INFO")
     host: str = _setting("127.0.0.1", "Address that the web server listens on.", "0.0.0.0", min_length=1)

@@ -22,6 +22,7 @@ from bot.commands import Commands
 from bot.config import ConfigurationError, Settings
 from bot.handler import ChatHandler
 from bot.listener import Listener
+from bot.reminders import Reminders
 from bot.scheduler import Scheduler
 from memory.ports import Clock
 from memory.system import MemorySystem
@@ -45,6 +46,7 @@ class Application:
     settings: Settings
     system: MemorySystem
     handler: ChatHandler
+    reminders: Reminders
     listener: Listener
     commands: Commands
     clock: Clock
@@ -79,7 +81,9 @@ async def serve(app: Application, adapters: Sequence[PlatformAdapter], *, slack_
         stop = await stack.enter_async_context(_stop_signals())
         server = await _listen(app.settings, adapters, slack_events)
         stack.push_async_callback(server.close)
-        app.handler.attach({adapter.platform: adapter for adapter in adapters})
+        platforms = {adapter.platform: adapter for adapter in adapters}
+        app.handler.attach(platforms)
+        app.reminders.attach(platforms)
         await stack.enter_async_context(_background(app))
         for adapter in adapters:
             stack.push_async_callback(adapter.stop)
@@ -120,8 +124,10 @@ async def _listen(settings: Settings, adapters: Sequence[PlatformAdapter], slack
 async def converse(app: Application, console: ConsoleChannel) -> None:
     """Chat in a terminal or over a pipe until the input ends or a signal comes."""
     app.handler.attach({console.key: console})
+    app.reminders.attach({console.key: console})
     async with _stop_signals() as stop, _background(app):
         app.handler.open()
+        await app.reminders.deliver_due()
         try:
             await _first(stop.wait(), _whole_input(app, console))
         finally:
@@ -144,6 +150,7 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler = Scheduler()
     scheduler.every(app.settings.idle_sweep_seconds, app.system.sweep_idle, name="idle_sweep")
     scheduler.every(app.settings.idle_sweep_seconds, app.handler.recover, name="redelivery")
+    scheduler.every(app.settings.reminder_sweep_seconds, app.reminders.deliver_due, name="reminders")
     scheduler.every(_TIDY_SECONDS, app.system.tidy, name="tidy")
     scheduler.start()
     resuming = asyncio.create_task(_resume(app))

@@ -17,6 +17,7 @@ from bot.offline_rules.extraction import extracted
 from bot.offline_rules.notes import Changes, changes
 from bot.offline_rules.reading import SEARCHES, Turn, read_turn
 from bot.offline_rules.reconciliation import reconciled
+from bot.offline_rules.reminders import REMINDER_TOOLS, outcomes, reminders_in
 from bot.offline_rules.small_talk import WHAT_I_AM, small_talk
 from bot.offline_rules.statements import facts_in, is_question
 from bot.offline_rules.wishes import wishes_in
@@ -58,6 +59,7 @@ _UNKNOWN = (
     "I don't know that: I find nothing you told me about it. I am a rule-based stand-in and know only what I am told."
 )
 _IN_ARCHIVE = "My notes have no room for that, so I put it into the archive."
+_NO_REMINDERS = "I cannot set or list reminders here."
 _NO_NOTES = "I cannot write notes just now, but our conversation keeps what you said."
 
 
@@ -103,14 +105,19 @@ def _respond(turn: Turn) -> tuple[str, list[_Call]]:
     """What to say, and the tools to call. Without anything to say yet, there is a call."""
     if reply := small_talk(turn.words, turn.core):
         return reply, []
-    wishes, rest = wishes_in(turn.words, turn.today)
+    reminders, missing, rest = reminders_in(turn.words)
+    reminded = [*missing, *outcomes(turn.calls)]
+    if reminders and not reminded:
+        possible = [call for call in reminders if call[0] in turn.tools]
+        return ("", possible) if possible else (_NO_REMINDERS, [])
+    wishes, rest = wishes_in(rest, turn.today)
     questions = [sentence for sentence in sentences(rest) if is_question(sentence)][:_QUESTIONS]
     wanted = changes((*wishes, *facts_in(rest, turn.today)), turn.core)
     spoken, writes = _written(wanted, turn)
     answers, lookups = _answered(questions, turn)
     if lookups:
         return "", [*writes, *lookups]
-    return "\n".join(filter(None, [spoken, *answers])) or _heard(turn), writes
+    return "\n".join(filter(None, [*reminded, spoken, *answers])) or _heard(turn), writes
 
 
 def _heard(turn: Turn) -> str:
@@ -120,7 +127,7 @@ def _heard(turn: Turn) -> str:
 
 def _written(wanted: Changes, turn: Turn) -> tuple[str, list[_Call]]:
     """What to say about the changes, and the calls that make them; once made, what became of them."""
-    made = [(call, result) for call, result in turn.calls if call.name not in SEARCHES]
+    made = [(call, result) for call, result in turn.calls if call.name not in SEARCHES | REMINDER_TOOLS]
     if not made:
         calls = _write_calls(wanted)
         possible = [call for call in calls if call[0] in turn.tools]

@@ -5,6 +5,8 @@ Invariant: nothing here shows a stack trace, a secret or another person's data.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from bot.chat import Conversation
 from bot.model_rules import sentence_of
 from memory.errors import EmbedderError, MemorySystemError, ModelError, StorageError
@@ -29,6 +31,19 @@ _TROUBLE: tuple[tuple[type[MemorySystemError], str], ...] = (
     (EmbedderError, "My memory search is broken; whoever runs me has to look at it (keepsake doctor)."),
     (StorageError, "I can't use my memory right now; whoever runs me has to look at it (keepsake doctor)."),
 )
+
+
+def reminder(text: str, *, late_for: datetime | None) -> str:
+    """A reminder as it is said.
+
+    Args:
+        text: what the person wanted to be reminded of.
+        late_for: when it was due, in the person's time zone, where it could not be said then.
+    """
+    said = f"Reminder: {text}"
+    if late_for is None:
+        return said
+    return f"{said}\n\n(This is late: it was for {late_for:%Y-%m-%d %H:%M} {late_for.tzname()}.)"
 
 
 def notice(where: Conversation, *, admin_reads_dms: bool) -> str:

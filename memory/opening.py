@@ -42,9 +42,11 @@ from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
 from memory.stores.posts import PostStore
+from memory.stores.preferences import PreferenceStore
 from memory.stores.procedure_versions import ProcedureVersionStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
+from memory.stores.reminders import ReminderStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
@@ -88,6 +90,8 @@ def open_stores(
         episodes=EpisodeStore(database, search, ids),
         procedures=ProcedureStore(database, search, procedure_versions, ids),
         procedure_versions=procedure_versions,
+        reminders=ReminderStore(database, ids),
+        preferences=PreferenceStore(database, zone=parameters.zone),
         reply_sources=ReplySourceStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),

@@ -81,7 +81,7 @@ class Paging:
 
     async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:
         """Past messages of these days and those between them, oldest first."""
-        zone = self._services.parameters.zone
+        zone = await self._stores.preferences.zone(self._place.scope)
         start = datetime.combine(first, time.min, tzinfo=zone)
         end = datetime.combine(last, time.max, tzinfo=zone)
         return await self._stores.recall.between(self._place.reach, start, end, limit=limit)

@@ -37,6 +37,7 @@ from memory.records import (
     Session,
     StoredMessage,
 )
+from memory.reminding import Reminding
 from memory.services import Services
 from memory.stores.posts import reworded
 from memory.working import Working
@@ -52,12 +53,14 @@ class PersonMemory:
         place: the conversation.
         paging: what the agent's tools do.
         working: what the agent is doing just now.
+        reminding: what the person is to be reminded of.
     """
 
     def __init__(self, place: Place, services: Services) -> None:
         self.place = place
         self.paging = Paging(place, services)
         self.working = Working(place, services)
+        self.reminding = Reminding(place, services)
         self._services = services
         self._stores = services.stores
 
@@ -188,7 +191,9 @@ class PersonMemory:
         """What a prompt of this conversation holds before any message."""
         scope = self.place.scope
         parts = parts_of(self.parameters.preset)
-        summary, blocks = await asyncio.gather(self._stores.summaries.latest(scope), self._stores.blocks.load(scope))
+        summary, blocks, zone = await asyncio.gather(
+            self._stores.summaries.latest(scope), self._stores.blocks.load(scope), self._stores.preferences.zone(scope)
+        )
         return Gathered(
             agent_name=self._services.parameters.agent_name,
             audience_note=audience_note(self.place.audience),
@@ -198,7 +203,7 @@ class PersonMemory:
             history=(),
             turn=(),
             hits=(),
-            now=now.astimezone(self._services.parameters.zone),
+            now=now.astimezone(zone),
             tools=tools,
         )
 

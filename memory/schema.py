@@ -321,6 +321,26 @@ working_memory = _personal(
     Column("updated_at", UtcDateTime, nullable=False),
 )
 
+reminders = _personal(
+    "reminders",
+    Column("id", BigInteger, primary_key=True),
+    Column("conversation", String(200), nullable=False),
+    Column("heard_by", String(80), nullable=False),
+    Column("community", String(80)),
+    Column("reply_to", String(200), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("due_at", UtcDateTime, nullable=False),
+    Column("set_at", UtcDateTime, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("source_message", BigInteger),
+    Column("claimed_until", UtcDateTime),
+    Column("first_tried_at", UtcDateTime),
+    Column("ended_at", UtcDateTime),
+)
+Index("reminders_due", reminders.c.state, reminders.c.due_at)
+
+preferences = _personal("preferences", Column("time_zone", String(64), nullable=False))
+
 reply_sources = _personal(
     "reply_sources",
     Column("exchange_id", BigInteger, primary_key=True),

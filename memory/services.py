@@ -37,9 +37,11 @@ from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.preferences import PreferenceStore
 from memory.stores.procedure_versions import ProcedureVersionStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
+from memory.stores.reminders import ReminderStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
@@ -62,6 +64,8 @@ class Stores:
     episodes: EpisodeStore
     procedures: ProcedureStore
     procedure_versions: ProcedureVersionStore
+    reminders: ReminderStore
+    preferences: PreferenceStore
     reply_sources: ReplySourceStore
     inbox: InboxStore
     summaries: SummaryStore
@@ -88,6 +92,8 @@ class Stores:
             self.episodes,
             self.procedures,
             self.procedure_versions,
+            self.reminders,
+            self.preferences,
             self.reply_sources,
             self.inbox,
             self.summaries,

@@ -33,6 +33,7 @@ _log = structlog.get_logger(__name__)
 _SWEPT_AT_ONCE = 100
 _THREADS_FOLLOWED = timedelta(days=30)
 _FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
+_FINISHED_REMINDERS_KEPT = timedelta(days=30)
 
 
 class MemorySystem:
@@ -121,9 +122,10 @@ class MemorySystem:
         await self._services.warm_up()
 
     async def tidy(self) -> None:
-        """Let go of jobs that were done long ago, of threads that fell silent, and of old lines of the journals."""
+        """Let go of what was done with long ago: jobs, reminders, threads that fell silent, lines of the journals."""
         now = self._services.clock.now()
         await self.stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
+        await self.stores.reminders.prune(now - _FINISHED_REMINDERS_KEPT)
         async with self.transaction() as tx:
             await self.stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
             await self.stores.journal.expire(tx, before=now - self.parameters.journal_expiry, at=now)
@@ -227,6 +229,8 @@ async def open_memory(
             stores.episodes,
             stores.procedures,
             stores.procedure_versions,
+            stores.reminders,
+            stores.preferences,
             stores.summaries,
             stores.audit,
             stores.consent,

@@ -139,6 +139,7 @@ class RecordingChannel:
     def __init__(self, platform: str = "console", *, shows_drafts: bool = False) -> None:
         self.platform = platform
         self.sent: list[OutgoingMessage] = []
+        self.there: set[str] = set()  # delivery keys of what an earlier process sent
         self.failures: list[Exception] = []
         self.typing_in: list[str] = []
         self.delivered = asyncio.Event()
@@ -158,7 +159,8 @@ class RecordingChannel:
         self.delivered.set()
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
-        return any(sent.delivery_key == message.delivery_key for sent in self.sent)
+        known = self.there | {sent.delivery_key for sent in self.sent}
+        return message.delivery_key in known
 
     @asynccontextmanager
     async def typing(self, conversation: Conversation) -> AsyncIterator[None]:

@@ -12,6 +12,7 @@ from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
 from bot.handler import ChatHandler
 from bot.listener import Listener
+from bot.reminders import Reminders
 from bot.reply_stream import Sleep
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
@@ -34,6 +35,7 @@ class World:
 
     system: MemorySystem
     handler: ChatHandler
+    reminders: Reminders
     listener: Listener
     channel: RecordingChannel
     model: ScriptedModel
@@ -130,6 +132,8 @@ async def running(
         )
         handler = ChatHandler(system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts)
         handler.attach({channel.platform: channel})
+        reminders = Reminders(system=system, clock=clock, sweep_seconds=5)
+        reminders.attach({channel.platform: channel})
         if start:
             await handler.recover()
             handler.open()
@@ -137,6 +141,7 @@ async def running(
             system=system,
             handler=handler,
             listener=Listener(system=system, rules=rules or SpeakingRules(), clock=clock),
+            reminders=reminders,
             channel=channel,
             model=model,
             memory_model=memory_model,

@@ -25,6 +25,8 @@ from memory.policy.export_rows import (
     Moment,
     PassageRow,
     Person,
+    PreferencesRow,
+    ReminderRow,
     SessionRow,
     Strict,
     SummaryVersionRow,
@@ -93,6 +95,8 @@ class KeptInScope(Strict):
     episodes: tuple[EpisodeRow, ...] = ()
     procedures: tuple[ProcedureRow, ...] = ()
     procedure_versions: tuple[ProcedureVersionRow, ...] = ()
+    reminders: tuple[ReminderRow, ...] = ()
+    preferences: Annotated[tuple[PreferencesRow, ...], Field(max_length=1)] = ()
     summaries: tuple[SummaryVersionRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     consent: Annotated[tuple[ConsentRow, ...], Field(max_length=1)] = ()

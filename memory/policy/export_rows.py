@@ -10,6 +10,7 @@ import hashlib
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from zoneinfo import available_timezones
 
 from pydantic import (
     AfterValidator,
@@ -31,6 +32,7 @@ from memory.records import (
     EvictionReason,
     FactState,
     JournalCategory,
+    ReminderState,
     check_audience,
     check_person,
 )
@@ -52,6 +54,12 @@ def _known_audience(audience: str) -> str:
         return check_audience(audience)
     except InvalidInput as error:
         raise ValueError("it is no audience") from error
+
+
+def _known_zone(name: str) -> str:
+    if name not in available_timezones():
+        raise ValueError("it is no time zone")
+    return name
 
 
 def _without_nul(text: str) -> str:
@@ -337,6 +345,30 @@ class WorkingRow(Strict):
     session_id: Id
     state: WorkingState
     updated_at: Moment
+
+
+class ReminderRow(Strict):
+    """A row of ``reminders``."""
+
+    id: Id
+    conversation: Name
+    heard_by: Audience
+    community: Audience | None
+    reply_to: Name
+    text: Text
+    due_at: Moment
+    set_at: Moment
+    state: ReminderState
+    source_message: Id | None
+    claimed_until: Moment | None
+    first_tried_at: Moment | None
+    ended_at: Moment | None
+
+
+class PreferencesRow(Strict):
+    """The row of ``preferences``."""
+
+    time_zone: Annotated[str, AfterValidator(_known_zone)]
 
 
 class SummaryVersionRow(Strict):

@@ -43,6 +43,7 @@ from memory.records.journal import (
     NumberedEntry,
     ResultPlace,
 )
+from memory.records.reminders import Reminder, ReminderState
 from memory.records.scopes import (
     Reach,
     Scope,
@@ -116,6 +117,8 @@ __all__ = [
     "ProcedureState",
     "ProcedureVersion",
     "Reach",
+    "Reminder",
+    "ReminderState",
     "ResultPlace",
     "Scope",
     "SearchEntry",

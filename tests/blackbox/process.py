@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from memory.ports import Clock
 from tests.doubles.claude import Answer, Body, Break, ClaudeDouble, Step, text
 from tests.doubles.discord import DiscordDouble
 from tests.doubles.discord_gateway import TOKEN as DISCORD_TOKEN
@@ -204,9 +205,16 @@ class Services:
 
 
 @asynccontextmanager
-async def services() -> AsyncIterator[Services]:
-    """All three doubles."""
-    async with DiscordDouble().running() as discord, SlackDouble() as slack, ClaudeDouble(piece=500) as claude:
+async def services(*, clock: Clock | None = None) -> AsyncIterator[Services]:
+    """All three doubles.
+
+    Args:
+        clock: that of the platforms, where it must agree with that of the process.
+    """
+    platforms = DiscordDouble() if clock is None else DiscordDouble(clock.now)
+    async with platforms.running() as discord, SlackDouble() as slack, ClaudeDouble(piece=500) as claude:
+        if clock is not None:
+            slack.first_ts = int(clock.now().timestamp())
         mind = Mind()
         claude.default = mind
         yield Services(discord=discord, slack=slack, claude=claude, mind=mind)

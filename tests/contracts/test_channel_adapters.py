@@ -259,6 +259,19 @@ async def test_an_answer_that_never_arrived_is_not_taken_for_another(stage: Stag
     assert await stage.adapter.was_delivered(never_sent) is not stage.remembers
 
 
+async def test_what_is_said_again_to_the_same_message_is_told_apart_from_the_answer_to_it(stage: Stage) -> None:
+    answer = await stage.answer("I will remind you.", key="a1")
+    await stage.adapter.send(answer)
+    since = (await stage.asked("Thanks!")).sent_at - timedelta(minutes=1)
+    reminder = replace(answer, text="Reminder: tea", delivery_key="r1", tried_since=since)
+    assert await stage.adapter.was_delivered(reminder) is not stage.remembers
+
+    await stage.adapter.send(reminder)
+
+    assert await stage.adapter.was_delivered(reminder)
+    assert stage.shown() == ["I will remind you.", "Reminder: tea"]
+
+
 async def test_an_answer_that_was_not_taken_arrives_once_when_it_is_sent_again(stage: Stage) -> None:
     answer = await stage.answer()
     stage.trouble(DeliveryFailed)

@@ -152,6 +152,7 @@ class SlackDouble:
         self._deliveries: dict[str, Delivery] = {}
         self._changed = asyncio.Condition()
         self._numbers = count(1)
+        self.first_ts = _FIRST_TS
         self._runner: web.AppRunner | None = None
         self._port = 0
 
@@ -359,7 +360,7 @@ class SlackDouble:
         return web.Response(status=200 if len(file.content) == file.length else 400)
 
     def _next_ts(self) -> str:
-        return f"{_FIRST_TS + next(self._numbers)}.000100"
+        return f"{self.first_ts + next(self._numbers)}.000100"
 
     async def _notify(self) -> None:
         async with self._changed:

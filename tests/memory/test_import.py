@@ -52,8 +52,10 @@ from memory.schema import (
     journal_entries,
     messages,
     passages,
+    preferences,
     procedure_versions,
     procedures,
+    reminders,
     sessions,
     summary_versions,
     working_memory,
@@ -77,6 +79,8 @@ TABLES = {
     "episodes": episodes,
     "procedures": procedures,
     "procedure_versions": procedure_versions,
+    "reminders": reminders,
+    "preferences": preferences,
     "summaries": summary_versions,
     "audit": audit_log,
     "consent": consent,
@@ -195,6 +199,19 @@ async def live_in(house: House, scope: Scope = ANN) -> None:
         await stores.recall.mark_folded(scope, tx, message_ids=ids[:1])
         await stores.sessions.claim_end(scope, tx, session_id=past.id, at=START)
         here = await stores.sessions.start(scope, tx, conversation="here", community=None, at=START)
+        await stores.reminders.add(
+            scope,
+            tx,
+            conversation="here",
+            heard_by=scope.audience,
+            community=None,
+            reply_to="p1",
+            text="Water the kumquats.",
+            due_at=START + timedelta(days=99_999),
+            source_message=5,
+            at=START,
+        )
+        await stores.preferences.set_zone(scope, tx, name="Europe/Oslo")
         await stores.working.save(scope, tx, session=here, memory=TASK, at=START)
         secret = await stores.sessions.start(scope, tx, conversation="there", community=None, at=START, kept=False)
         hush = NewMessage(message=user_message("A whisper about quinces."), author="Ann", sent_at=START)
@@ -270,9 +287,9 @@ async def test_what_was_exported_erased_and_imported_is_there_as_before(house: H
     assert await house.answers() == answers
     assert {hit.source for hit in answers} == set(Source) - {Source.JOURNAL}
     everything = {"sessions": 3, "recall": 4, "blocks": 3, "archival": 2, "summaries": 2, "audit": 1}
-    everything |= {"facts": 2, "fact_revisions": 3, "journal": 1, "working": 1}
+    everything |= {"facts": 2, "fact_revisions": 3, "journal": 1, "working": 1, "reminders": 1}
     everything |= {"episodes": 2, "procedures": 2, "procedure_versions": 3}
-    assert receipt.added == {"dm": everything, "guild:1": everything, "person": {"consent": 1}}
+    assert receipt.added == {"dm": everything, "guild:1": everything, "person": {"consent": 1, "preferences": 1}}
     assert (receipt.person, receipt.already_here, receipt.left_out) == (ANN.person, 0, 0)
 
 
@@ -311,7 +328,7 @@ async def test_importing_again_adds_nothing(house: House) -> None:
     receipt = await house.import_(await house.export())
     assert await house.every_row() == before
     assert receipt.added == {"dm": {}, "person": {}}
-    assert receipt.already_here == 30
+    assert receipt.already_here == 32
 
 
 async def test_an_old_export_leaves_alone_what_went_on_since(house: House) -> None:
@@ -394,7 +411,7 @@ async def test_progress_is_told_up_to_the_end(house: House, other_house: House) 
     heard: list[tuple[int, int]] = []
     await other_house.import_(await house.export(), on_progress=lambda done, total: heard.append((done, total)))
     assert heard == sorted(heard)
-    assert heard[-1] == (30, 30)
+    assert heard[-1] == (32, 32)
 
 
 def at(*path: str | int) -> Callable[[dict[str, Any], Any], None]:
@@ -598,6 +615,8 @@ MODELS = {
     "episodes": export_experience.EpisodeRow,
     "procedures": export_experience.ProcedureRow,
     "procedure_versions": export_experience.ProcedureVersionRow,
+    "reminders": export_rows.ReminderRow,
+    "preferences": export_rows.PreferencesRow,
     "summaries": export_rows.SummaryVersionRow,
     "audit": export_rows.AuditRow,
     "consent": export_rows.ConsentRow,
@@ -611,7 +630,7 @@ def test_the_format_has_every_column_of_kept_memory(store: str, an_export: dict[
     assert columns == set(model.model_fields)
     optional = {name for name, field in model.model_fields.items() if not field.is_required()}
     assert optional == ADDED_LATER.get(store, set())
-    exported = an_export["scopes"]["person" if store == "consent" else "dm"][store]
+    exported = an_export["scopes"]["person" if store in ("consent", "preferences") else "dm"][store]
     assert all(set(row) == columns for row in exported)
 
 
