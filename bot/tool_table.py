@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bot.tools import Tool, Toolbox
+from bot.tools_journal import JOURNAL_TOOLS
 from bot.tools_memory import MEMORY_TOOLS
 from bot.tools_reminders import REMINDER_TOOLS
 from bot.tools_working import WORKING_TOOLS
 from memory.parameters import Preset
 from memory.policy.presets import parts_of
 
-TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *WORKING_TOOLS, *REMINDER_TOOLS)
+TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *JOURNAL_TOOLS, *WORKING_TOOLS, *REMINDER_TOOLS)
 """Every tool of the program's own."""
 
 

@@ -36,6 +36,7 @@ class Tool:
         arguments: the model its arguments must fit.
         run: does the work; gets the conversation's memory, the exchange and the arguments.
         may_end_turn: a reply of text followed only by successful calls of such tools ends the turn.
+        ending_operations: of a tool with operations, those that may end a turn as well.
         is_memory: what it says is kept elsewhere in memory already, so no journal needs to keep its results.
     """
 
@@ -44,6 +45,7 @@ class Tool:
     arguments: type[Arguments]
     run: Callable[[PersonMemory, Exchange, Any], Awaitable[str]]
     may_end_turn: bool = False
+    ending_operations: tuple[str, ...] = ()
     is_memory: bool = False
 
     @property
@@ -70,7 +72,9 @@ class Toolbox:
     def may_end_turn(self, call: ToolCall) -> bool:
         """Whether a successful call of this kind needs no further word of the model."""
         tool = self._tools.get(call.name)
-        return tool is not None and tool.may_end_turn
+        if tool is None:
+            return False
+        return tool.may_end_turn or call.arguments.get("operation") in tool.ending_operations
 
     def is_memory(self, name: str) -> bool:
         """Whether results of the tool of this name are kept elsewhere in memory already."""

@@ -45,7 +45,7 @@ class MemoryParameters:
         history_target: messages left after an eviction by count.
         core_memory_limit: characters of all core memory blocks together.
         tool_call_cap: tool calls a turn may make.
-        max_tool_response_age: calls of the model in which a tool's result is seen whole; then a line stands for it.
+        max_tool_response_age: calls of the model that see a tool's result whole; then a line stands for it.
         auto_store_tool_results: what tools answer is noted in the journal.
         enable_end_of_turn_memory: memory writes behind the reply's text end the turn without another call.
         journal_limit: entries in sight above which the oldest make way for a digest.

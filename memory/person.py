@@ -16,6 +16,7 @@ from memory.database import Transaction
 from memory.errors import PersonErased
 from memory.exchange import ERASED, Exchange, Place, present_session
 from memory.messages import Message, Role, TextPart, ToolSpec
+from memory.notes import Notes
 from memory.paging import Paging
 from memory.parameters import MemoryParameters
 from memory.policy.audience import audience_note
@@ -54,6 +55,7 @@ class PersonMemory:
         paging: what the agent's tools do.
         working: what the agent is doing just now.
         reminding: what the person is to be reminded of.
+        notes: the journal as the agent's tool uses it.
     """
 
     def __init__(self, place: Place, services: Services) -> None:
@@ -61,6 +63,7 @@ class PersonMemory:
         self.paging = Paging(place, services)
         self.working = Working(place, services)
         self.reminding = Reminding(place, services)
+        self.notes = Notes(place, services)
         self._services = services
         self._stores = services.stores
 

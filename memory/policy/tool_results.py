@@ -2,8 +2,11 @@
 
 The call and a result stay, since the service takes neither without the other; only the result's text goes.
 
+What comes from memory itself can be looked up again, and often several pieces of it are needed for one answer: it is
+seen until the turn is over.
+
 Invariant: a result that has become a line stays that line, so the history before the newest turn does not change from
-one turn to the next. What comes from memory itself stays as it is.
+one turn to the next.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memory.messages import Message, Part, Role, ToolCall, ToolResult
+from memory.messages import Message, Role, ToolCall, ToolResult
 from memory.policy.journal import tool_line
 from memory.records import StoredMessage
 
@@ -35,7 +38,7 @@ def aged(
     for place in range(len(messages) - 1, -1, -1):
         message = messages[place]
         asked = messages[place - 1].tool_calls if place else ()
-        shown.append(_with_lines(message, asked) if seen_by >= max_age else message)
+        shown.append(_with_lines(message, asked, is_old=seen_by >= max_age, is_over=place < len(history)))
         seen_by += message.role is Role.ASSISTANT
     shown.reverse()
     known = zip(history, shown, strict=False)
@@ -45,15 +48,18 @@ def aged(
     )
 
 
-def _with_lines(message: Message, asked: Sequence[ToolCall]) -> Message:
-    if all(result.is_memory for result in message.tool_results):
-        return message
+def _with_lines(message: Message, asked: Sequence[ToolCall], *, is_old: bool, is_over: bool) -> Message:
+    """The message with lines in the place of results that were seen often enough, or whose turn is over."""
     calls = {call.id: call for call in asked}
-    return replace(message, parts=tuple(_line_of(part, calls) for part in message.parts))
+    parts = tuple(
+        _shorter(part, calls.get(part.call_id))
+        if isinstance(part, ToolResult) and (is_over if part.is_memory else is_old)
+        else part
+        for part in message.parts
+    )
+    return message if parts == message.parts else replace(message, parts=parts)
 
 
-def _line_of(part: Part, calls: dict[str, ToolCall]) -> Part:
-    if not isinstance(part, ToolResult) or part.is_memory:
-        return part
-    line = tool_line(calls.get(part.call_id), part)
-    return part if len(part.content) <= len(line) else replace(part, content=line)
+def _shorter(result: ToolResult, call: ToolCall | None) -> ToolResult:
+    line = tool_line(call, result)
+    return result if len(result.content) <= len(line) else replace(result, content=line)

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from memory.errors import ModelUnavailable
 from memory.messages import Message, ModelRequest, TextPart, ToolCall, ToolResult
 from memory.parameters import MemoryParameters
+from memory.policy.tool_results import aged
+from memory.prompt.fitting import counted
 from tests.fakes import Answer, ScriptedModel, WordTokenCounter
 from tests.world import World, dm, running
 
@@ -71,7 +73,8 @@ async def next_context(world: World) -> int:
     """The size of the next prompt without its new message: what is fixed, and every message in the window."""
     world.model.answers.clear()
     memory = world.memory()
-    window = await world.system.stores.recall.window(memory.place.scope, dm("ann").key)
+    stored = await world.system.stores.recall.window(memory.place.scope, dm("ann").key)
+    window = [counted(message, COUNTER) for message in aged(stored, (), 1)[0]]
     before = len(world.model.requests)
     await world.say("And?")
     return fixed_size(world.model.requests[before]) + sum(message.tokens for message in window)

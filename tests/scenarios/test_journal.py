@@ -101,7 +101,7 @@ async def test_memory_results_and_switched_off_storing_leave_no_line(tmp_path: P
         await world.say("Look it up")
         assert await lines(world) == []
         await world.say("And?")
-        assert results_in(world.model.requests[-1]) == ["Nothing found.", LINE]
+        assert results_in(world.model.requests[-1]) == ["Nothing found.", LINE]  # the shorter of both
 
 
 async def test_a_conversation_off_the_record_leaves_no_line(tmp_path: Path) -> None:
@@ -110,12 +110,6 @@ async def test_a_conversation_off_the_record_leaves_no_line(tmp_path: Path) -> N
         world.model.answers = [looks_up(), "At 07:15."]
         await world.say("When does the ferry leave?")
         assert await lines(world) == []
-
-
-async def fail_once_then_talk(world: World, turns: int) -> None:
-    await world.handler.accept(world.incoming("lost"))
-    for number in range(turns):
-        await world.say(f"message {number} about ferries")
 
 
 async def test_the_twenty_first_message_makes_the_oldest_leave_and_a_line_say_so(tmp_path: Path) -> None:
@@ -231,3 +225,78 @@ async def test_what_a_hostile_tool_says_stands_in_data_alone_and_changes_nothing
                     if "spy" in str(part):
                         assert part["type"] == "tool_result"
                         assert "</memory_data>" not in str(part)
+
+
+def journal(operation: str, **arguments: object) -> ToolCall:
+    return ToolCall(id=f"j{next(NUMBERS)}", name="memory", arguments={"operation": operation, **arguments})
+
+
+async def told(world: World, call: ToolCall) -> str:
+    """What the tool answers to one call."""
+    world.model.answers = [call, "ok"]
+    await world.say("Go on")
+    [result] = world.model.requests[-1].messages[-1].tool_results
+    return result.content
+
+
+async def test_the_journal_is_read_noted_in_rewritten_and_cleared_by_number(tmp_path: Path) -> None:
+    long = MemoryParameters(max_conversation_history=200)
+    async with running(tmp_path, extra_tools=(TOOL,), parameters=long) as world:
+        assert await told(world, journal("read")) == "The journal is empty."
+        world.model.answers = [looks_up(), "At 07:15."]
+        await world.say("When does the ferry leave?")
+        assert await told(world, journal("append", text="Ask about the tickets")) == "Noted."
+        first = f"1. [2026-03-02 09:00:00] {LINE}"
+        assert await told(world, journal("read")) == f"{first}\n2. [2026-03-02 09:00:00] Ask about the tickets"
+        assert await told(world, journal("read", number=1)) == f"{first}\n{TIMETABLE.strip()}"
+        assert LINE in await told(world, journal("read", query="ferry 17"))
+        assert await told(world, journal("update", number=2, text="Ask about the bus")) == "Note 2 was rewritten."
+        assert await told(world, journal("read")) == f"{first}\n3. [2026-03-02 09:00:00] Ask about the bus"
+        assert await told(world, journal("clear")) == "Cleared notes: 1."
+        assert await told(world, journal("read")) == first
+        assert "3. [2026-03-02 09:00:00] Ask about the bus" in await told(world, journal("read", number=3))
+
+
+async def test_what_the_journal_cannot_do_is_said_and_changes_nothing(tmp_path: Path) -> None:
+    long = MemoryParameters(max_conversation_history=200)
+    async with running(tmp_path, extra_tools=(TOOL,), parameters=long) as world:
+        world.model.answers = [looks_up(), "At 07:15."]
+        await world.say("When does the ferry leave?")
+        for call, reason in (
+            (journal("append"), "append needs text"),
+            (journal("update", text="x"), "update needs the number"),
+            (journal("update", number=1, text="x"), "There is no note 1 in sight"),
+            (journal("clear", number=7), "There is no note 7 in sight"),
+            (journal("read", number=7), "There is no entry 7"),
+            (journal("append", text="x" * 1_001), "1,001 characters, and 1,000 are allowed"),
+            (journal("write", text="x"), "The arguments do not fit: operation"),
+        ):
+            assert reason in await told(world, call)
+        assert await lines(world) == [LINE]
+
+
+async def test_an_append_behind_the_answer_ends_the_turn_and_reading_does_not(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        world.model.answers = [[TextPart(text="I will."), journal("append", text="Ask on Friday")], "never said"]
+        assert await world.say("Remind me of the ferry") == "I will."
+        assert len(world.model.requests) == 1
+        assert await lines(world) == ["Ask on Friday"]
+        world.model.answers = [[TextPart(text="Let me see."), journal("read")], "On Friday."]
+        assert await world.say("When?") == "On Friday."
+
+
+async def test_summing_up_puts_one_digest_in_the_place_of_everything(tmp_path: Path) -> None:
+    digest = talking_model("The ferry leaves at 07:15.")
+    async with running(tmp_path, extra_tools=(TOOL,), memory_model=digest) as world:
+        await fill(world, 2)
+        assert (await told(world, journal("summarize"))).endswith(": 2.")
+        assert await lines(world) == ["JOURNAL_DIGEST: 2026-03-02 to 2026-03-02, 2 entries: The ferry leaves at 07:15."]
+
+
+async def test_nobody_else_reads_the_journal(tmp_path: Path) -> None:
+    async with running(tmp_path, extra_tools=(TOOL,)) as world:
+        await fill(world, 1)
+        world.model.answers = [journal("read"), "ok"]
+        await world.say("Read the journal", who="bob")
+        [result] = world.model.requests[-1].messages[-1].tool_results
+        assert result.content == "The journal is empty."

@@ -60,8 +60,15 @@ def test_the_age_is_a_number_of_calls(age: int, whole: bool) -> None:
     assert contents(shown) == [LONG if whole else LINE, "short"]
 
 
-def test_what_comes_from_memory_and_what_is_shorter_than_its_line_stays() -> None:
-    for result in (answers(is_memory=True), answers("17")):
+def test_what_comes_from_memory_is_whole_until_its_turn_is_over() -> None:
+    turn = (user_message("?"), asks(), answers(is_memory=True), asks(), answers(is_memory=True))
+    assert aged((), turn, 1) == ((), turn)
+    shown, _ = aged(stored(turn), (user_message("And?"),), 1)
+    assert contents(tuple(one.message for one in shown)) == [LINE, LINE]
+
+
+def test_what_is_shorter_than_its_line_stays() -> None:
+    for result in (answers("17"), answers("17", is_memory=True)):
         history = stored([user_message("?"), asks(), result, assistant_message("ok")])
         assert aged(history, (), 1) == (history, ())
 
