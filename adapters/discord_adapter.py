@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import AbstractAsyncContextManager
+from typing import Any
 
 import discord
 import structlog
@@ -18,10 +19,12 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+from adapters.discord_changes import ChangeEvents, servers_of
 from adapters.discord_commands import SlashCommands
 from adapters.discord_delivery import DiscordDelivery
 from adapters.discord_errors import CONNECTION_ERRORS, PORTAL, start_failure
 from adapters.discord_message import PLATFORM, heard_in
+from bot.changes import OnChange, PlatformChange, ignore_change
 from bot.chat import Conversation, OnMessage, OutgoingMessage
 from bot.commands import Commands
 from bot.listener import IsForUs, plainly_for_us
@@ -33,8 +36,8 @@ _GATEWAY_DEADLINE = 60.0
 _LONGEST_RATE_LIMIT = 60.0
 
 
-class _Client(discord.Client):
-    """discord.py's client, with its message event bound to the adapter's callback, and its commands."""
+class _Client(ChangeEvents):
+    """discord.py's client, with its events bound to the adapter, and its commands."""
 
     def __init__(
         self,
@@ -71,6 +74,10 @@ class _Client(discord.Client):
 
     async def on_ready(self) -> None:
         _log.info("discord_ready", servers=len(self.guilds), message_content=self.intents.message_content)
+        await self.follow(servers_of(self))
+
+    async def follow(self, change: PlatformChange) -> None:
+        await self._adapter.follow(change)
 
 
 class DiscordAdapter:
@@ -80,6 +87,7 @@ class DiscordAdapter:
         token: the bot token.
         on_message: stores a message durably. Called for the messages that are for the bot.
         is_for_us: says which those are. Asked about all that is said.
+        on_change: follows edits and deletions, and which servers the bot is in.
         commands: offered as slash commands; None for a bot that only chats.
         api_url: another address for Discord's API, as ``https://host/api/v10``.
         gateway_url: another address for its gateway, as ``wss://host/``.
@@ -94,6 +102,7 @@ class DiscordAdapter:
         token: str,
         on_message: OnMessage,
         is_for_us: IsForUs = plainly_for_us,
+        on_change: OnChange = ignore_change,
         commands: Commands | None = None,
         api_url: str | None = None,
         gateway_url: str | None = None,
@@ -102,6 +111,7 @@ class DiscordAdapter:
         self._token = token
         self._on_message = on_message
         self._is_for_us = is_for_us
+        self._on_change = on_change
         self._order = asyncio.Lock()
         self._commands = commands
         self._api_url = api_url
@@ -109,7 +119,7 @@ class DiscordAdapter:
         self._guild_ready_timeout = guild_ready_timeout
         self._client: _Client | None = None
         self._connection: asyncio.Task[None] | None = None
-        self._storing: set[asyncio.Future[bool]] = set()
+        self._storing: set[asyncio.Future[Any]] = set()
         self._delivery = DiscordDelivery(lambda: self._client)
 
     # the connection
@@ -209,6 +219,17 @@ class DiscordAdapter:
         self._storing.add(storing)
         storing.add_done_callback(self._storing.discard)
         await storing
+
+    async def follow(self, change: PlatformChange) -> None:
+        """Have a change followed, after what was said before it."""
+        following = asyncio.ensure_future(self._follow(change))
+        self._storing.add(following)
+        following.add_done_callback(self._storing.discard)
+        await following
+
+    async def _follow(self, change: PlatformChange) -> None:
+        async with self._order:
+            await self._on_change(change)
 
     async def _take_in(self, heard: Heard) -> bool:
         async with self._order:

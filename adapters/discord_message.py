@@ -32,9 +32,7 @@ def heard_in(message: discord.Message, me: discord.ClientUser) -> Heard | None:
     if message.type not in _SAID_BY_PEOPLE:
         return None
     addressed = _addressed(message, me)
-    text = _text(message, me)
-    if not text and addressed is Addressed.US and _mentions(message, me):
-        text = f"@{me.display_name}"
+    text = words_of(message, me)
     if not text:
         return None
     thread = message.channel if isinstance(message.channel, discord.Thread) else None
@@ -54,6 +52,12 @@ def heard_in(message: discord.Message, me: discord.ClientUser) -> Heard | None:
         channels=frozenset(map(str, filter(None, (message.channel.id, thread.parent_id if thread else None)))),
         roles=frozenset(str(role.id) for role in getattr(message.author, "roles", ())),
     )
+
+
+def words_of(message: discord.Message, me: discord.ClientUser) -> str:
+    """What a message says, the mention of the bot removed unless it is all that there is; empty for nothing."""
+    text = _text(message, me)
+    return text or (f"@{me.display_name}" if _mentions(message, me) else "")
 
 
 def _speaker(message: discord.Message, me: discord.ClientUser) -> Speaker:

@@ -31,6 +31,7 @@ from adapters.slack_directory import SlackDirectory
 from adapters.slack_errors import TRANSPORT_ERRORS, start_failure
 from adapters.slack_intake import SlackIntake
 from adapters.slack_socket import SocketConnection
+from bot.changes import OnChange, PlaceEntered, ignore_change
 from bot.chat import Conversation, DeliveryFailed, OnMessage, OutgoingMessage
 from bot.commands import Commands
 from bot.listener import IsForUs, plainly_for_us
@@ -47,6 +48,7 @@ class SlackAdapter:
         bot_token: ``xoxb-...``.
         on_message: stores an incoming message durably.
         is_for_us: says which messages are for the bot. Asked about all that is said.
+        on_change: follows edits and deletions, and which channels the bot is in.
         commands: what people can call; None for a bot that only chats.
         app_token: ``xapp-...``; with it events come over Socket Mode.
         signing_secret: without an app token, events come over HTTP and must carry its signature.
@@ -62,6 +64,7 @@ class SlackAdapter:
         bot_token: str,
         on_message: OnMessage,
         is_for_us: IsForUs = plainly_for_us,
+        on_change: OnChange = ignore_change,
         commands: Commands | None = None,
         app_token: str | None = None,
         signing_secret: str | None = None,
@@ -71,6 +74,7 @@ class SlackAdapter:
         self._bot_token = bot_token
         self._on_message = on_message
         self._is_for_us = is_for_us
+        self._on_change = on_change
         self._table = commands
         self._app_token = app_token
         self._signing_secret = signing_secret
@@ -125,9 +129,11 @@ class SlackAdapter:
             directory=directory,
             on_message=self._on_message,
             is_for_us=self._is_for_us,
+            on_change=self._on_change,
             commands=self._commands,
         )
         self._app = self._bolt_app(identity, self._intake)
+        await self._on_change(PlaceEntered(place=f"team:{identity['team_id']}"))
         if self._app_token:
             self._socket = SocketConnection(self._app, self._client, self._app_token, logger=self._logger)
             await self._socket.open()

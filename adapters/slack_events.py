@@ -80,8 +80,13 @@ class SlackPost:
     @property
     def sent_at(self) -> datetime:
         """When it was posted, in UTC."""
-        seconds, _, fraction = self.ts.partition(".")
-        return _EPOCH + timedelta(seconds=int(seconds), microseconds=int(fraction.ljust(6, "0")[:6]))
+        return moment_of(self.ts)
+
+
+def moment_of(ts: str) -> datetime:
+    """The moment of one of Slack's ids: seconds since 1970 with six decimals. In UTC."""
+    seconds, _, fraction = ts.partition(".")
+    return _EPOCH + timedelta(seconds=int(seconds), microseconds=int(fraction.ljust(6, "0")[:6]))
 
 
 def read_post(body: Mapping[str, Any], *, bot_user: str) -> SlackPost | None:

@@ -7,17 +7,19 @@ the order their events arrive.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 from weakref import WeakValueDictionary
 
 import structlog
 
+from adapters.slack_changes import SlackEdit, read_change
 from adapters.slack_commands import SlackCommands
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_events import ChannelKind, SlackPost, conversation_of, read_post
 from adapters.slack_text import from_slack, mentioned_users
+from bot.changes import MessageEdited, OnChange, PlatformChange, ignore_change
 from bot.chat import IncomingMessage, OnMessage
 from bot.listener import IsForUs, plainly_for_us
 from bot.speaking import Heard, Speaker
@@ -37,6 +39,7 @@ class SlackIntake:
         directory: looks up names and channels.
         on_message: stores a message durably.
         is_for_us: says which messages are for the bot.
+        on_change: follows edits and deletions, and which channels the bot is in.
         commands: run for messages that are commands; those are not stored.
     """
 
@@ -48,6 +51,7 @@ class SlackIntake:
         directory: SlackDirectory,
         on_message: OnMessage,
         is_for_us: IsForUs = plainly_for_us,
+        on_change: OnChange = ignore_change,
         commands: SlackCommands | None = None,
     ) -> None:
         self._bot_user = bot_user
@@ -55,6 +59,7 @@ class SlackIntake:
         self._directory = directory
         self._on_message = on_message
         self._is_for_us = is_for_us
+        self._on_change = on_change
         self._commands = commands
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._open = 0
@@ -71,20 +76,27 @@ class SlackIntake:
             return HTTPStatus.SERVICE_UNAVAILABLE
         post = read_post(body, bot_user=self._bot_user)
         if post is None:
+            change = read_change(body, bot_user=self._bot_user)
+            if change is not None:
+                await self._in_order(_channel_of(body), self._follow(change))
             return HTTPStatus.OK
         if post.is_to_us and self._commands is not None and (begun := self._commands.receive_post(post)) is not None:
             return begun
+        await self._in_order(post.channel, self._store(post))
+        return HTTPStatus.OK
+
+    async def _in_order(self, channel: str, work: Awaitable[None]) -> None:
+        """Do something after what was begun before it in the same channel."""
         self._open += 1
         self._idle.clear()
         try:
-            lock = self._order.setdefault(post.channel, asyncio.Lock())
+            lock = self._order.setdefault(channel, asyncio.Lock())
             async with lock:
-                await self._store(post)
+                await work
         finally:
             self._open -= 1
             if not self._open:
                 self._idle.set()
-        return HTTPStatus.OK
 
     async def drain(self) -> None:
         """Take nothing in any more, and wait a little for what is being stored."""
@@ -103,19 +115,23 @@ class SlackIntake:
             new = await self._on_message(heard.message)
             _log.info("slack_message_received", channel=post.channel, ts=post.ts, new=new)
 
+    async def _follow(self, change: SlackEdit | PlatformChange) -> None:
+        if isinstance(change, SlackEdit):
+            text = await self._words(change.text, change.file_names)
+            change = MessageEdited(channel=change.key, id=change.ts, text=text, at=change.at)
+        await self._on_change(change)
+
     async def _heard(self, post: SlackPost) -> Heard:
         others = [user for user in mentioned_users(post.text) if user != self._bot_user]
         users = list(dict.fromkeys((post.user, *others)))[:_MOST_NAMES]
         kind, names = await asyncio.gather(self._kind(post), self._names(users))
-        words = from_slack(post.text, bot_user=self._bot_user, names=names)
-        attached = [f"[attached: {name}]" for name in post.file_names]
         return Heard(
             message=IncomingMessage(
                 id=post.ts,
                 conversation=conversation_of(post, kind),
                 person=post.person,
                 author_name=names.get(post.user, post.user),
-                text="\n".join([words, *attached]).strip() or f"@{self._bot_name}",
+                text=self._plain(post.text, names, post.file_names),
                 sent_at=post.sent_at,
             ),
             speaker=post.speaker,
@@ -125,9 +141,25 @@ class SlackIntake:
             channels=frozenset({post.channel}),
         )
 
+    async def _words(self, text: str, file_names: Sequence[str]) -> str:
+        """What a message says that is not new."""
+        users = [user for user in mentioned_users(text) if user != self._bot_user]
+        return self._plain(text, await self._names(users[:_MOST_NAMES]), file_names)
+
+    def _plain(self, text: str, names: Mapping[str, str], file_names: Sequence[str]) -> str:
+        words = from_slack(text, bot_user=self._bot_user, names=names)
+        attached = [f"[attached: {name}]" for name in file_names]
+        return "\n".join([words, *attached]).strip() or f"@{self._bot_name}"
+
     async def _names(self, users: Sequence[str]) -> dict[str, str]:
         found = await asyncio.gather(*(self._directory.name(user) for user in users))
         return {user: name for user, name in zip(users, found, strict=True) if name}
 
     async def _kind(self, post: SlackPost) -> ChannelKind:
         return post.kind if post.kind is not ChannelKind.UNKNOWN else await self._directory.kind(post.channel)
+
+
+def _channel_of(body: Mapping[str, Any]) -> str:
+    """The channel that an event is about; empty where it is about the whole workspace."""
+    channel = (body.get("event") or {}).get("channel")
+    return channel if isinstance(channel, str) else ""

@@ -22,6 +22,7 @@ from bot.commands import Commands, Services
 from bot.config import Settings
 from bot.disk import wiped_disk
 from bot.fallback_model import FallbackModel
+from bot.following import Following
 from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
 from bot.listener import Listener
@@ -108,6 +109,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             handler=handler,
             listener=listener,
             reminders=Reminders(system=system, clock=clock, sweep_seconds=settings.reminder_sweep_seconds),
+            following=Following(system=system, accept=handler.accept, clock=clock),
             commands=commands,
             clock=clock,
         )
@@ -200,8 +202,9 @@ def _discord(application: Application) -> DiscordAdapter | None:
 
     return DiscordAdapter(
         token=settings.discord_token.get_secret_value(),
-        on_message=application.handler.accept,
+        on_message=application.following.accept,
         is_for_us=application.listener.is_for_us,
+        on_change=application.following.apply,
         commands=application.commands,
         api_url=settings.discord_api_url,
         gateway_url=settings.discord_gateway_url,
@@ -217,8 +220,9 @@ def _slack(application: Application) -> SlackAdapter | None:
 
     return SlackAdapter(
         bot_token=settings.slack_bot_token.get_secret_value(),
-        on_message=application.handler.accept,
+        on_message=application.following.accept,
         is_for_us=application.listener.is_for_us,
+        on_change=application.following.apply,
         commands=application.commands,
         app_token=_revealed(settings.slack_app_token),
         signing_secret=_revealed(settings.slack_signing_secret),

@@ -281,6 +281,9 @@ class Settings(BaseSettings):
         _DEFAULTS.window_summary_max_words, "Words of the digest of what left the window.", "200", ge=20, le=2_000
     )
     session_idle_minutes: float = _setting(30.0, "Silence that ends a session, in minutes.", "30", gt=0)
+    closed_scope_days: float = _setting(
+        30.0, "Days for which memory of a server is kept, read by nobody, after the bot has left it.", "30", gt=0
+    )
     idle_sweep_seconds: float = _setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
 
     reminder_sweep_seconds: float = _setting(
@@ -420,6 +423,7 @@ class Settings(BaseSettings):
             core_memory_limit=self.core_memory_limit,
             tool_call_cap=self.tool_call_cap,
             window_summary_max_words=self.window_summary_max_words,
+            closed_scope_kept=timedelta(days=self.closed_scope_days),
             session_idle=timedelta(minutes=self.session_idle_minutes),
         )
 

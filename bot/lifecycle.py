@@ -20,6 +20,7 @@ import structlog
 from bot.chat import ChannelAdapter, PlatformAdapter
 from bot.commands import Commands
 from bot.config import ConfigurationError, Settings
+from bot.following import Following
 from bot.handler import ChatHandler
 from bot.listener import Listener
 from bot.reminders import Reminders
@@ -48,6 +49,7 @@ class Application:
     handler: ChatHandler
     reminders: Reminders
     listener: Listener
+    following: Following
     commands: Commands
     clock: Clock
 

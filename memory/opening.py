@@ -18,6 +18,7 @@ from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import DIGEST_JOURNAL, Journaling
 from memory.processes.learner import LEARN, Learner
+from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.reconciler import Reconciler
 from memory.processes.retraction import Retraction
@@ -168,6 +169,7 @@ def open_services(
         journaling=journaling,
         prompt_sizes=PromptSizes(),
         jobs=runner,
+        places=Places(database, stores.closures, clock),
         retraction=_retraction(database, stores, runner, counter=counter, clock=clock),
         indexer=Indexer(stores.search),
         counter=counter,

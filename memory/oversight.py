@@ -98,8 +98,9 @@ class Oversight:
         )
 
     async def scopes_of(self, person: str) -> list[Scope]:
-        """The scopes in which something is remembered of a person. Raises InvalidInput."""
-        scopes = await self._privacy.scopes_of(person)
+        """The scopes in which something is remembered of a person, but for closed ones. Raises InvalidInput."""
+        closed = await self._services.stores.closures.closed(person)
+        scopes = [scope for scope in await self._privacy.scopes_of(person) if scope not in closed]
         # Consent is kept once for a person, under an audience in which nothing need be remembered.
         return [scope for scope in scopes if scope.audience != SHARED_AUDIENCE or await self._is_used(scope)]
 

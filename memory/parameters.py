@@ -68,6 +68,7 @@ class MemoryParameters:
         tool_result_max_tokens: longest tool result shown to the model, in tokens.
         channel_context_messages: messages of others in a channel that are shown with a message, at most.
         channel_context_tokens: size of all of them together, at most, estimated.
+        closed_scope_kept: how long what was said on a server is kept after the bot has left it.
         answer_within: an unanswered message older than this is not answered after a restart.
     """
 
@@ -106,6 +107,7 @@ class MemoryParameters:
     tool_result_max_tokens: int = 2_000
     channel_context_messages: int = 20
     channel_context_tokens: int = 1_000
+    closed_scope_kept: timedelta = timedelta(days=30)
     answer_within: timedelta = timedelta(minutes=15)
 
     @property

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -190,6 +190,27 @@ class Privacy:
             residue=len(where),
             where=where,
         )
+
+    async def erase_due(self, due: Callable[[Transaction], Awaitable[Sequence[Scope]]]) -> int:
+        """Erase scopes for good, as many as fall due; how many.
+
+        Args:
+            due: the scopes to be erased next, some at a time, asked within the transaction that erases them.
+        """
+        erased = 0
+        while True:
+            async with self._database.transaction() as tx:
+                scopes = await due(tx)
+                for scope in scopes:
+                    for store in self._stores:
+                        await store.erase(scope, tx)
+            if not scopes:
+                break
+            erased += len(scopes)
+        if erased:
+            await self._scrub()
+            _log.info("scopes_erased", scopes=erased)
+        return erased
 
     async def _scrub(self) -> bool:
         """Remove the words of deleted rows from the files; whether all of it could be done."""

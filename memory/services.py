@@ -20,6 +20,7 @@ from memory.privacy import PersonalStore
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import Journaling
+from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
@@ -117,6 +118,7 @@ class Services:
     prompt_sizes: PromptSizes
     jobs: JobRunner
     retraction: Retraction
+    places: Places
     indexer: Indexer
     counter: TokenCounter
     in_force: ParametersInForce

@@ -45,6 +45,7 @@ class MemorySystem:
         oversight: what people and admins see and do from outside a conversation.
         importer: puts back what an export wrote.
         retraction: follows what people edit and delete on their platforms.
+        places: follows which servers, teams and channels the bot is in.
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
         talk: what was said lately in channels.
@@ -57,6 +58,7 @@ class MemorySystem:
         self.oversight = Oversight(services, privacy)
         self.importer = importer
         self.retraction = services.retraction
+        self.places = services.places
         self.in_force = services.in_force
         self.prompt_sizes = services.prompt_sizes
         self.talk = services.talk
@@ -122,13 +124,15 @@ class MemorySystem:
         await self._services.warm_up()
 
     async def tidy(self) -> None:
-        """Let go of what was done with long ago: jobs, reminders, threads that fell silent, lines of the journals."""
+        """Let go of what was over long ago: jobs, reminders, silent threads, lines of journals, closed scopes."""
         now = self._services.clock.now()
         await self.stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
         await self.stores.reminders.prune(now - _FINISHED_REMINDERS_KEPT)
         async with self.transaction() as tx:
             await self.stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
             await self.stores.journal.expire(tx, before=now - self.parameters.journal_expiry, at=now)
+        closed_before = now - self.parameters.closed_scope_kept
+        await self.privacy.erase_due(lambda tx: self.stores.closures.overdue(tx, before=closed_before, limit=100))
 
     async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""

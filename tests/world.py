@@ -10,6 +10,7 @@ from pathlib import Path
 
 from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage
+from bot.following import Following
 from bot.handler import ChatHandler
 from bot.listener import Listener
 from bot.reminders import Reminders
@@ -37,6 +38,7 @@ class World:
     handler: ChatHandler
     reminders: Reminders
     listener: Listener
+    following: Following
     channel: RecordingChannel
     model: ScriptedModel
     memory_model: ScriptedModel
@@ -142,6 +144,7 @@ async def running(
             handler=handler,
             listener=Listener(system=system, rules=rules or SpeakingRules(), clock=clock),
             reminders=reminders,
+            following=Following(system=system, accept=handler.accept, clock=clock),
             channel=channel,
             model=model,
             memory_model=memory_model,

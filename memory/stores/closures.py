@@ -12,12 +12,14 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, delete, insert, or_, select, union
+from sqlalchemy import ColumnElement, Table, and_, delete, insert, or_, select, union
 
 from memory.database import Database, Transaction
 from memory.records import Scope
 from memory.schema import PERSONAL_TABLES, closed_scopes, sessions
 from memory.stores.scoped import as_stored, delete_scope, rows_of_scope, scope_of_row
+
+_PLATFORMS = {"guild": "discord", "team": "slack"}
 
 
 class ClosureStore:
@@ -56,6 +58,16 @@ class ClosureStore:
         mine = closed_scopes.c.place.in_(places)
         return (await tx.connection.execute(delete(closed_scopes).where(mine))).rowcount
 
+    async def communities(self, kind: str) -> frozenset[str]:
+        """The communities of a kind (``guild``, ``team``) to which anybody's conversations belong."""
+        ours = sessions.c.person.startswith(f"{_PLATFORMS[kind]}:")
+        query = union(
+            select(sessions.c.audience).where(ours, sessions.c.audience.startswith(f"{kind}:")),
+            select(sessions.c.community).where(ours, sessions.c.community.startswith(f"{kind}:")),
+        )
+        async with self._database.read() as connection:
+            return frozenset((await connection.execute(query)).scalars())
+
     async def places(self) -> frozenset[str]:
         """The places with closed scopes, of everybody."""
         async with self._database.read() as connection:
@@ -67,11 +79,10 @@ class ClosureStore:
         async with self._database.read() as connection:
             return frozenset(scope_of_row(row) for row in await connection.execute(query))
 
-    async def overdue(self, before: datetime, limit: int) -> list[Scope]:
+    async def overdue(self, tx: Transaction, *, before: datetime, limit: int) -> list[Scope]:
         """Scopes of everybody that were closed before a moment, for the sweep."""
         query = select(closed_scopes).where(closed_scopes.c.closed_at <= before).limit(limit)
-        async with self._database.read() as connection:
-            return [scope_of_row(row) for row in await connection.execute(query)]
+        return [scope_of_row(row) for row in await tx.connection.execute(query)]
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Since when a scope is closed, where it is."""
@@ -92,8 +103,9 @@ def _scopes_of(place: str) -> Any:
 
 
 def _belongs(table: Table, place: str) -> ColumnElement[bool]:
-    kind, _, team = place.partition(":")
-    heard: ColumnElement[bool] = table.c.audience == place
+    kind, _, name = place.partition(":")
+    # The terminal lends itself audiences of any name, which are no place that the bot could leave.
+    heard = and_(table.c.audience == place, table.c.person.startswith(_PLATFORMS.get(kind, "")))
     if kind != "team":
         return heard
-    return or_(heard, table.c.person.startswith(f"slack:{team}:", autoescape=True))
+    return or_(heard, table.c.person.startswith(f"slack:{name}:", autoescape=True))

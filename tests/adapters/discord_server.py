@@ -13,14 +13,16 @@ from simcord.actors import MemberActor
 from simcord.builders import ChannelHandle, GuildHandle
 from simcord.env import Env
 
+from adapters.discord_changes import ChangeEvents
 from adapters.discord_commands import SlashCommands
 from adapters.discord_message import heard_in
+from bot.changes import PlatformChange
 from bot.commands import Command, Commands, Services
 from tests.fakes import RecordingChannel, ScriptedModel
 from tests.world import World, running
 
 
-class Client(discord.Client):
+class Client(ChangeEvents):
     """A bot around the commands; the adapter's own client is tested over the loopback double."""
 
     def __init__(self, table: Sequence[Command], world: World) -> None:
@@ -37,7 +39,10 @@ class Client(discord.Client):
         assert self.user is not None
         heard = heard_in(message, self.user)
         if heard is not None and await self._world.listener.is_for_us(heard):
-            await self._world.handler.accept(heard.message)
+            await self._world.following.accept(heard.message)
+
+    async def follow(self, change: PlatformChange) -> None:
+        await self._world.following.apply(change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

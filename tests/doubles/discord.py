@@ -163,6 +163,16 @@ class DiscordDouble:
             await self.gateway.dispatch("MESSAGE_CREATE", payload)
         return str(payload["id"])
 
+    async def edit(self, channel: Channel, message_id: str, text: str, *, edited: bool = True) -> None:
+        """A message changes by its author's hand, or, not ``edited``, by Discord's own, as for a link's preview."""
+        message = self._find(channel, message_id)
+        assert message is not None
+        mentions = [self._users[found] for found in re.findall(r"<@!?(\d+)>", text) if found in self._users]
+        message |= {"content": text, "mentions": [mentioned.payload() for mentioned in mentions]}
+        if edited:
+            message["edited_timestamp"] = self._now().isoformat()
+        await self.gateway.dispatch("MESSAGE_UPDATE", message)
+
     def _new_message(self, channel: Channel, author: Member, text: str, reference: Payload | None) -> Payload:
         mentions = [self._users[found] for found in re.findall(r"<@!?(\d+)>", text) if found in self._users]
         payload: Payload = {

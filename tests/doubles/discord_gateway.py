@@ -101,7 +101,7 @@ class Gateway:
 
     async def dispatch(self, event: str, payload: Payload) -> None:
         """Send an event to the bot, or keep it for when it resumes; only what its intents allow."""
-        if event == "MESSAGE_CREATE":
+        if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             wanted = _GUILD_MESSAGES if "guild_id" in payload else _DM_MESSAGES
             if not self._intents & wanted:
                 return

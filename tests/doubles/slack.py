@@ -208,6 +208,30 @@ class SlackDouble:
         self.messages[channel].append(event)
         return event
 
+    def edit(self, post: dict[str, Any], text: str, **fields: Any) -> dict[str, Any]:
+        """Somebody edits a post; the event of it, to be delivered. ``fields`` are added to the post."""
+        before, ts = dict(post), self._next_ts()
+        if text != post["text"]:
+            fields["edited"] = {"user": post["user"], "ts": ts}
+        post |= {"text": text, **fields}
+        return self._changed_message("message_changed", post, before, ts, message=dict(post))
+
+    def delete(self, post: dict[str, Any], *, tombstone: bool = False) -> dict[str, Any]:
+        """Somebody deletes a post; the event of it. With a ``tombstone`` it began a thread, which is still there."""
+        self.messages[post["channel"]].remove(post)
+        ts = self._next_ts()
+        if not tombstone:
+            return self._changed_message("message_deleted", post, post, ts, deleted_ts=post["ts"])
+        stone = {"type": "message", "subtype": "tombstone", "text": "This message was deleted.", "ts": post["ts"]}
+        return self._changed_message("message_changed", post, post, ts, message=stone)
+
+    @staticmethod
+    def _changed_message(
+        subtype: str, post: Mapping[str, Any], before: Mapping[str, Any], ts: str, **fields: Any
+    ) -> dict[str, Any]:
+        told = {"type": "message", "subtype": subtype, "hidden": True, "channel": post["channel"], "ts": ts}
+        return {**told, "event_ts": ts, "previous_message": dict(before), **fields}
+
     def posts(self, channel: str | None = None) -> list[dict[str, Any]]:
         """What the bot posted, in order."""
         found = [post for posts in self.messages.values() for post in posts if post.get("bot_id") == BOT_ID]

@@ -59,11 +59,16 @@ class Workspace:
 
 @asynccontextmanager
 async def workspace(
-    slack: SlackDouble, folder: Path, *, reads_dms: bool = True, digests: Sequence[str] = ()
+    slack: SlackDouble,
+    folder: Path,
+    *,
+    reads_dms: bool = True,
+    digests: Sequence[str] = (),
+    memory_model: ScriptedModel | None = None,
 ) -> AsyncIterator[Workspace]:
     """With ``digests``, those are written as summaries, and nothing else is learned."""
     slack.add_user("UADMIN", "Ada", is_admin=True)
-    memory_model = ScriptedModel(*digests, default="A digest.")
+    memory_model = memory_model or ScriptedModel(*digests, default="A digest.")
     parameters = MemoryParameters(preset=Preset.ROLLING if digests else Preset.FULL)
     channel = RecordingChannel("slack")
     async with running(folder, memory_model=memory_model, channel=channel, parameters=parameters) as world:
@@ -71,7 +76,12 @@ async def workspace(
         commands = Commands(COMMAND_TABLE, services)
         listening = world.listener.is_for_us
         async with started(
-            slack, world.handler.accept, is_for_us=listening, commands=commands, clock=world.clock
+            slack,
+            world.following.accept,
+            is_for_us=listening,
+            on_change=world.following.apply,
+            commands=commands,
+            clock=world.clock,
         ) as adapter:
             world.handler.attach({"slack": adapter})
             yield Workspace(slack=slack, world=world, adapter=adapter)
