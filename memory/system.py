@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from datetime import timedelta
 
 import structlog
 
@@ -27,13 +26,11 @@ from memory.privacy import Privacy
 from memory.processes.importer import Importer
 from memory.records import InboxItem, InboxState, Reach, SearchHit
 from memory.services import Services
+from memory.tidying import tidy
 
 _log = structlog.get_logger(__name__)
 
 _SWEPT_AT_ONCE = 100
-_THREADS_FOLLOWED = timedelta(days=30)
-_FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
-_FINISHED_REMINDERS_KEPT = timedelta(days=30)
 
 
 class MemorySystem:
@@ -124,15 +121,8 @@ class MemorySystem:
         await self._services.warm_up()
 
     async def tidy(self) -> None:
-        """Let go of what was over long ago: jobs, reminders, silent threads, lines of journals, closed scopes."""
-        now = self._services.clock.now()
-        await self.stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
-        await self.stores.reminders.prune(now - _FINISHED_REMINDERS_KEPT)
-        async with self.transaction() as tx:
-            await self.stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
-            await self.stores.journal.expire(tx, before=now - self.parameters.journal_expiry, at=now)
-        closed_before = now - self.parameters.closed_scope_kept
-        await self.privacy.erase_due(lambda tx: self.stores.closures.overdue(tx, before=closed_before, limit=100))
+        """Let go of what was over long ago; see ``memory.tidying``."""
+        await tidy(self._services, self.privacy)
 
     async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""

@@ -1,0 +1,28 @@
+"""What is let go of because it was over long ago; run every hour.
+
+Invariant: each piece of it is a transaction, and does nothing more when it is run again.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from memory.privacy import Privacy
+from memory.services import Services
+
+_THREADS_FOLLOWED = timedelta(days=30)
+_FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
+_FINISHED_REMINDERS_KEPT = timedelta(days=30)
+_SCOPES_AT_ONCE = 100
+
+
+async def tidy(services: Services, privacy: Privacy) -> None:
+    """Let go of finished jobs and reminders, silent threads, old lines of journals, and scopes closed for long."""
+    stores, now = services.stores, services.clock.now()
+    await stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
+    await stores.reminders.prune(now - _FINISHED_REMINDERS_KEPT)
+    async with services.database.transaction() as tx:
+        await stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
+        await stores.journal.expire(tx, before=now - services.parameters.journal_expiry, at=now)
+    closed_before = now - services.parameters.closed_scope_kept
+    await privacy.erase_due(lambda tx: stores.closures.overdue(tx, before=closed_before, limit=_SCOPES_AT_ONCE))
