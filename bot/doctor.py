@@ -9,17 +9,16 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from bot.bootstrap import open_application
+from bot.bootstrap import embedder_of, open_application
 from bot.config import Settings
 from bot.disk import existing, file_system, wiped_disk
 from bot.tool_table import toolbox_for
-from memory.embedding import MiniLmEmbedder
 from memory.errors import EmbedderError, MemorySystemError, StorageError
 from memory.indexes.faiss_index import FaissIndex
 from memory.messages import user_message
@@ -67,9 +66,9 @@ async def examine(settings: Settings) -> list[Finding]:
     """
     return [
         _ok("settings", "Every setting can be used."),
-        await _database(settings),
+        *[finding async for finding in _database(settings)],
         await asyncio.to_thread(_disk, settings),
-        await _embedder(),
+        await _embedder(settings),
         await asyncio.to_thread(_index),
         await asyncio.to_thread(_window, settings),
         *_tokens(settings),
@@ -105,15 +104,19 @@ def _failed(name: str, sentence: str) -> Finding:
     return Finding(name=name, verdict=Verdict.FAILED, sentence=sentence)
 
 
-async def _database(settings: Settings) -> Finding:
+async def _database(settings: Settings) -> AsyncIterator[Finding]:
     try:
         async with open_application(settings, clock=SystemClock()) as application:
-            waiting = await application.system.stores.search.pending()
+            progress = await application.system.stores.search.progress()
     except StorageError as error:
-        return _failed("database", str(error))
+        yield _failed("database", str(error))
+        return
     where = "the database of DATABASE_URL" if settings.database_url else settings.database_address
-    embedding = f" {waiting} texts wait to be embedded." if waiting else ""
-    return _ok("database", f"{where} can be read and written, and has the newest schema.{embedding}")
+    yield _ok("database", f"{where} can be read and written, and has the newest schema.")
+    if progress.waiting:
+        yield _note("search", f"{progress}, while the bot runs. Until then those texts are found by their words alone.")
+    else:
+        yield _ok("search", f"{progress}.")
 
 
 def _disk(settings: Settings) -> Finding:
@@ -126,8 +129,8 @@ def _disk(settings: Settings) -> Finding:
     return _ok("disk", f"{free // 2**30} GB are free in {folder} ({file_system(folder) or 'unknown kind of disk'}).")
 
 
-async def _embedder() -> Finding:
-    embedder = MiniLmEmbedder()
+async def _embedder(settings: Settings) -> Finding:
+    embedder = embedder_of(settings)
     try:
         near, far, ask = await embedder.embed(["Ann likes jasmine tea.", "The server is down.", "favourite drink"])
     except EmbedderError as error:

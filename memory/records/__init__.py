@@ -53,6 +53,7 @@ from memory.records.scopes import (
     scope_slug,
 )
 from memory.records.search import (
+    EmbeddingProgress,
     EntryScore,
     Passage,
     SearchEntry,
@@ -89,6 +90,7 @@ __all__ = [
     "ChannelState",
     "Difficulty",
     "DigestVersion",
+    "EmbeddingProgress",
     "EntryScore",
     "Episode",
     "EvictionReason",

@@ -107,3 +107,35 @@ class SearchHit:
     at: datetime
     reason: str
     message_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingProgress:
+    """How many entries have a vector of the present embedder.
+
+    Attributes:
+        embedder: its name.
+        done: entries that have one.
+        outdated: entries with a vector of another embedder, which no search uses; they are embedded anew.
+        missing: entries with none.
+    """
+
+    embedder: str
+    done: int
+    outdated: int
+    missing: int
+
+    @property
+    def waiting(self) -> int:
+        """Entries that are found by their words alone until their turn comes."""
+        return self.outdated + self.missing
+
+    @property
+    def total(self) -> int:
+        """All entries."""
+        return self.done + self.waiting
+
+    def __str__(self) -> str:
+        if not self.waiting:
+            return f"all {self.total:,} texts are embedded"
+        return f"{'re-embedding' if self.outdated else 'embedding'} {self.done:,} of {self.total:,}"

@@ -16,7 +16,7 @@ from sqlalchemy import ColumnElement, bindparam, func, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.ports import Embedder, TokenEmbedder, Vectors
-from memory.records import Scope, Source
+from memory.records import EmbeddingProgress, Scope, Source
 from memory.schema import search_entries
 from memory.stores.scoped import id_batches, in_scope, scope_of_row
 from memory.stores.vectors import VectorCache, vector_to_bytes
@@ -58,11 +58,15 @@ class EmbeddingQueue:
         _log.info("entries_embedded", entries=written, embedder=self._embedder.name)
         return len(pending)
 
-    async def count(self) -> int:
-        """How many there are."""
-        query = select(func.count()).select_from(search_entries).where(self._is_pending())
+    async def progress(self) -> EmbeddingProgress:
+        """How far it is, counted over everybody."""
+        query = select(search_entries.c.embedder, func.count().label("entries")).group_by(search_entries.c.embedder)
         async with self._database.read() as connection:
-            return (await connection.execute(query)).scalar_one()
+            entries = {row.embedder: row.entries for row in await connection.execute(query)}
+        done, missing = entries.pop(self._embedder.name, 0), entries.pop(None, 0)
+        return EmbeddingProgress(
+            embedder=self._embedder.name, done=done, outdated=sum(entries.values()), missing=missing
+        )
 
     def _is_pending(self) -> ColumnElement[bool]:
         # Two ranges in place of <>, which no index can answer.

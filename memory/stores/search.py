@@ -24,8 +24,8 @@ from memory.errors import EmbedderError
 from memory.ids import IdSource
 from memory.policy.late_interaction import query_tokens
 from memory.policy.ranking import Excerpt, RankedEntry
-from memory.ports import EmbeddedQuery, Embedder, TextIndex, TokenEmbedder, VectorIndex, Vectors
-from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
+from memory.ports import EmbeddedQuery, Embedder, QueryEmbedder, TextIndex, TokenEmbedder, VectorIndex, Vectors
+from memory.records import EmbeddingProgress, EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import index_generations, search_entries
 from memory.stores.embedding_queue import EmbeddingQueue
 from memory.stores.entry_rows import entries_within
@@ -133,6 +133,8 @@ class SearchStore:
         Raises:
             EmbedderError: the embedder cannot be run.
         """
+        if isinstance(self._embedder, QueryEmbedder):
+            return EmbeddedQuery(vector=(await self._embedder.embed_queries([text]))[0])
         if not isinstance(self._embedder, TokenEmbedder):
             return EmbeddedQuery(vector=(await self._embedder.embed([text]))[0])
         [embedded] = await self._embedder.embed_tokens([text])
@@ -231,9 +233,9 @@ class SearchStore:
         """
         return await self._queue.embed(limit)
 
-    async def pending(self) -> int:
-        """How many entries of anybody have no vector of the present embedder yet."""
-        return await self._queue.count()
+    async def progress(self) -> EmbeddingProgress:
+        """How many entries of everybody have a vector of the present embedder."""
+        return await self._queue.progress()
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Nothing: every text here is a copy of what its own store exports."""

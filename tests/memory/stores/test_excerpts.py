@@ -105,7 +105,7 @@ async def test_an_embedder_without_token_vectors_takes_the_place_of_one_with_the
 ) -> None:
     await put(database, search, ANN, (1, "the cat likes milk"))
     plain = open_search(database, ids, HashEmbedder())
-    assert await plain.pending() == 1
+    assert (await plain.progress()).waiting == 1
     [before] = await looked_at(database, plain, "cat milk")
     assert before.matches is None
     await plain.embed_pending()

@@ -139,7 +139,7 @@ async def nearest(store: SearchStore, text: str, reach: Reach = ALL_OF_ANN) -> l
 
 async def test_a_new_entry_is_found_by_its_words_before_it_has_a_vector(database: Database, store: SearchStore) -> None:
     await put(database, store, ANN, (1, "the cat likes milk"))
-    assert await store.pending() == 1
+    assert (await store.progress()).waiting == 1
     (entry,) = await search(store, "milk")
     assert (entry.record_id, entry.similarity, entry.scope) == (1, None, ANN)
     assert entry.text_score > 0
@@ -150,7 +150,7 @@ async def test_an_embedded_entry_has_both_scores_whichever_index_found_it(
 ) -> None:
     await put(database, store, ANN, (1, "the cat likes milk"), (2, "about milking machines"), (3, "rain"))
     await embed_all(store)
-    assert await store.pending() == 0
+    assert (await store.progress()).waiting == 0
     vectors = await HashEmbedder().embed(["the cat likes milk", "cat milk"])
     by_record = {entry.record_id: entry for entry in await search(store, "cat milk")}
     assert by_record[1].similarity == pytest.approx(float(vectors[0] @ vectors[1]), abs=1e-3)
@@ -339,13 +339,13 @@ async def test_vectors_of_another_embedder_are_never_compared_and_are_made_anew(
     await put(database, store, ANN, (1, "the cat likes milk"), (2, "the dog barks"))
     await embed_all(store)
     changed = open_store(database, ReversedEmbedder())
-    assert await changed.pending() == 2
+    assert (await changed.progress()).waiting == 2
     (entry,) = await search(changed, "milk")
     assert (entry.record_id, entry.similarity) == (1, None)
     await embed_all(changed)
     similarity = {entry.record_id: entry.similarity for entry in await search(changed, "the cat likes milk")}
     assert similarity[1] == pytest.approx(1.0, abs=1e-3)
-    assert await store.pending() == 2
+    assert (await store.progress()).waiting == 2
 
 
 async def test_three_entries_among_ten_thousand_of_somebody_else_are_all_found(
@@ -387,6 +387,47 @@ async def test_the_sources_are_kept_apart(database: Database, store: SearchStore
     assert len(await store.search(ALL_OF_ANN, source=Source.ARCHIVAL, query="cat", limit=5)) == 1
 
 
+async def test_a_change_of_embedder_goes_on_where_it_was_stopped_and_may_change_again(
+    database: Database, store: SearchStore
+) -> None:
+    texts = [(number, f"the cat number {number} likes milk") for number in range(5)]
+    await put(database, store, ANN, *texts)
+    await embed_all(store)
+    assert str(await store.progress()) == "all 5 texts are embedded"
+
+    changed = open_store(database, ReversedEmbedder())
+    await changed.embed_pending(limit=2)
+    assert str(await changed.progress()) == "re-embedding 2 of 5"
+    stopped = open_store(database, ReversedEmbedder())  # a new process
+    assert (await stopped.progress()).outdated == 3
+    entries = await search(stopped, "cat milk", limit=5)
+    assert len(entries) == 5
+    assert sum(entry.similarity is not None for entry in entries) == 2
+    await embed_all(stopped)
+    assert (await stopped.progress()).done == 5
+
+    await store.embed_pending(limit=3)  # changed back
+    assert str(await stopped.progress()) == "re-embedding 2 of 5"
+    await embed_all(store)
+    fresh = open_store(database)
+    ranked = [rank(await search(one, "cat number 3")) for one in (store, fresh)]
+    assert ranked[0] == ranked[1]
+    assert ranked[0][0].entry.record_id == 3
+
+
+async def test_what_is_new_is_embedded_before_what_another_embedder_has_embedded(
+    database: Database, store: SearchStore
+) -> None:
+    await put(database, store, ANN, *((number, f"the dog {number}") for number in range(5)))
+    await embed_all(store)
+    changed = open_store(database, ReversedEmbedder())
+    await put(database, changed, ANN, (9, "the cat likes milk"))
+    assert str(await changed.progress()) == "re-embedding 0 of 6"
+    await changed.embed_pending(limit=1)
+    (entry,) = await search(changed, "cat")
+    assert entry.similarity is not None
+
+
 async def test_an_entry_stored_just_before_a_crash_is_embedded_after_the_restart(tmp_path: Path) -> None:
     address = f"sqlite:///{tmp_path}/crash.db"
     database = await open_database(address)
@@ -410,7 +451,7 @@ async def test_entries_changed_or_removed_while_the_embedder_runs_get_no_stale_v
         await remove(database, store, ANN, 2)
 
     assert await open_store(database, InterruptedEmbedder(meanwhile)).embed_pending() == 3
-    assert await store.pending() == 1  # the changed text of record 1
+    assert (await store.progress()).waiting == 1  # the changed text of record 1
     assert await nearest(store, "cat milk") == [3]
     await embed_all(store)
     assert sorted(await nearest(store, "dog likes rain")) == [1, 3]
@@ -426,7 +467,7 @@ async def test_a_failing_embedder_leaves_the_words_and_says_so_where_vectors_are
         await store.embed_query("milk")
     with pytest.raises(EmbedderError):
         await store.embed_pending()
-    assert await store.pending() == 1
+    assert (await store.progress()).waiting == 1
 
 
 async def test_embedding_goes_on_in_batches(database: Database, store: SearchStore) -> None:
