@@ -29,6 +29,7 @@ from bot.listener import Listener
 from bot.logs import configure_logs
 from bot.offline import OFFLINE_NOTICE, OfflineModel
 from bot.reminders import Reminders
+from bot.run_time_settings import take_up
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
@@ -75,6 +76,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
                 clock=clock,
             )
         )
+        await take_up(settings, system)
         learned = await system.stores.calibration.load(chat_model.name)
         if learned is not None:
             ratio, samples = learned
@@ -96,6 +98,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             COMMAND_TABLE,
             Services(
                 system=system,
+                settings=settings,
                 clock=clock,
                 owners=settings.owners,
                 admin_reads_dms=settings.slack_admin_reads_dms,

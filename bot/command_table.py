@@ -10,11 +10,13 @@ from bot.commands_channels import CHANNEL_COMMANDS
 from bot.commands_facts import MEMORY_FACT_COMMANDS, MYDATA_FACT_COMMANDS
 from bot.commands_memory import MEMORY_COMMANDS
 from bot.commands_mydata import MYDATA_COMMANDS
+from bot.commands_numbers import NUMBER_COMMANDS
 
 COMMAND_TABLE: tuple[Command, ...] = (
     *MYDATA_COMMANDS,
     *MYDATA_FACT_COMMANDS,
     *MEMORY_COMMANDS,
+    *NUMBER_COMMANDS,
     *CHANNEL_COMMANDS,
     *MEMORY_FACT_COMMANDS,
 )

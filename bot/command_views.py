@@ -6,15 +6,16 @@ Invariant: remembered text stands in a code block that it cannot close.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 
-from memory.oversight import Overview
+from memory.oversight import Overview, Statistics
 from memory.parameters import MemoryParameters
 from memory.policy.diff import diff_lines
 from memory.privacy import ErasureReceipt
 from memory.records import AuditEntry, BlockVersion, SummaryVersion
+from memory.stores.parameter_changes import ParameterChange
 
 _TICKS = re.compile(r"`+")
 
@@ -93,9 +94,37 @@ def audit(entries: Iterable[AuditEntry]) -> str:
     return "\n".join(lines) or "Nobody has looked at or changed it."
 
 
-def parameters(found: MemoryParameters) -> str:
-    """The numbers in force, by name."""
-    return "\n".join(f"- {field.name}: {getattr(found, field.name)}" for field in fields(found))
+def parameters(found: MemoryParameters, changed: Collection[str] = ()) -> str:
+    """The numbers in force, by name, with a word behind those that were changed at run time."""
+    return "\n".join(
+        f"- {field.name}: {getattr(found, field.name)}{' (changed)' if field.name in changed else ''}"
+        for field in fields(found)
+    )
+
+
+def parameter_change(change: ParameterChange) -> str:
+    """One change of a number at run time."""
+    return f"- {moment(change.changed_at)} {change.actor}: {change.value or 'as configured'}"
+
+
+def statistics(found: Statistics, parameters: MemoryParameters) -> str:
+    """How much there is in one scope, and how large its prompts are."""
+    journal = {name: count for name, count in found.journal.items() if name != "archived"}
+    kinds = ", ".join(f"{count} {name}" for name, count in journal.items()) or "none"
+    windows = ", ".join(f"{count} in {name}" for name, count in found.windows.items()) or "none is open"
+    lines = [
+        f"**Heard by {found.scope.audience}**, kept in {found.store}",
+        f"- journal entries: {sum(journal.values())} ({kinds}), of which {found.journal['archived']} are out of sight",
+        f"- {found.messages} messages, {found.facts} facts, {found.passages} documents",
+        f"- messages in conversation: {windows} (at most {parameters.max_conversation_history})",
+    ]
+    if found.last_prompt is not None:
+        sections = ", ".join(f"{name} {tokens:,}" for name, tokens in found.last_prompt.sections.items())
+        lines.append(
+            f"- last prompt: {found.last_prompt.tokens:,} of {parameters.context_window_tokens:,} tokens, estimated by "
+            f"section: {sections}"
+        )
+    return "\n".join(lines)
 
 
 def receipt(erased: ErasureReceipt) -> str:

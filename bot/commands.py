@@ -17,6 +17,7 @@ import structlog
 
 from bot import replies
 from bot.chat import Conversation
+from bot.config import Settings
 from memory.errors import InvalidInput, MemorySystemError
 from memory.ports import Clock
 from memory.records import ChannelMode
@@ -141,12 +142,14 @@ class Services:
     """What command handlers work with.
 
     Attributes:
+        settings: those configured; what was changed at run time stands in the system.
         owners: persons who may act everywhere.
         channel_mode: when the bot answers in a channel for which no admin chose otherwise.
         admin_reads_dms: whether a Slack workspace's admins see texts of direct messages.
     """
 
     system: MemorySystem
+    settings: Settings
     clock: Clock
     owners: frozenset[str] = frozenset()
     admin_reads_dms: bool = True

@@ -109,11 +109,6 @@ async def _audit(services: Services, call: Invocation) -> CommandReply:
     return CommandReply(text=views.audit(newest))
 
 
-async def _settings(services: Services, call: Invocation) -> CommandReply:
-    shown = views.parameters(services.system.parameters)
-    return CommandReply(text=f"{shown}\n- slack_admin_reads_dms: {services.admin_reads_dms}")
-
-
 def _undone(heading: str, undone: Undone, about: Target) -> str:
     return "\n".join([heading, views.differences(undone.texts, blind=about.blind), *undone.notes])
 
@@ -206,5 +201,4 @@ MEMORY_COMMANDS: tuple[Command, ...] = (
         run=_audit,
         arguments=(PERSON,),
     ),
-    Command(group=Group.MEMORY, name="settings", help="The numbers that govern memory.", run=_settings),
 )

@@ -462,19 +462,20 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, env_file: Path 
     try:
         return Settings(_env_file=env_file, **given)
     except ValidationError as error:
-        problems = _problems(error)
+        problems = problems_of(error)
         wrong = {str(detail["loc"][0]).lower() for detail in error.errors() if detail["loc"]}
     # What cannot stand together is only looked at once every field is well formed by itself.
     defaults = {name: Settings.model_fields[name].default for name in wrong}
     try:
         Settings(_env_file=env_file, **{**given, **defaults})
     except ValidationError as error:
-        conflicts = set(_problems(error)) - set(problems)
+        conflicts = set(problems_of(error)) - set(problems)
         problems += sorted(line for line in conflicts if not any(name.upper() in line for name in wrong))
     raise ConfigurationError(problems)
 
 
-def _problems(error: ValidationError) -> list[str]:
+def problems_of(error: ValidationError) -> list[str]:
+    """A sentence for each mistake in settings, with the variable's name and an example."""
     return [line for detail in error.errors() for line in _problem(detail).splitlines()]
 
 

@@ -55,10 +55,15 @@ class Transaction:
 
 
 class Database:
-    """An open database, migrated to the newest schema. Made by ``open_database``."""
+    """An open database, migrated to the newest schema. Made by ``open_database``.
+
+    Attributes:
+        name: of its file, without the folder.
+    """
 
     def __init__(self, engine: AsyncEngine, reading: Engine, connector: Connector) -> None:
         self.engine = engine
+        self.name = Path(engine.url.database or "").name
         self._reading = reading
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
         self._connector = connector

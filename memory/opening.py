@@ -42,6 +42,7 @@ from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.posts import PostStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.procedure_versions import ProcedureVersionStore
@@ -102,6 +103,7 @@ def open_stores(
         closures=ClosureStore(database),
         search=search,
         calibration=CalibrationStore(database),
+        parameter_changes=ParameterChangeStore(database, ids),
         channels=ChannelStore(database),
     )
 

@@ -6,13 +6,15 @@ one transaction.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from memory.database import Transaction
-from memory.policy.audience import SHARED_AUDIENCE
+from memory.policy.audience import SHARED_AUDIENCE, reach_of_scope
 from memory.privacy import Privacy
 from memory.processes.fact_care import FactCare
+from memory.processes.prompt_sizes import PromptSize
 from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
 from memory.processes.undo import By, Undo
@@ -41,6 +43,27 @@ class Overview:
     facts: int
     passages: int
     last_activity: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statistics:
+    """How much there is in one scope, and how large its prompts are.
+
+    Attributes:
+        store: the name of the database.
+        journal: entries by category, and how many of all are out of sight (``archived``).
+        windows: messages in the window of each open conversation.
+        last_prompt: the scope's last prompt, or None where there was none since the start.
+    """
+
+    scope: Scope
+    store: str
+    messages: int
+    facts: int
+    passages: int
+    journal: Mapping[str, int]
+    windows: Mapping[str, int]
+    last_prompt: PromptSize | None
 
 
 class Oversight:
@@ -117,6 +140,24 @@ class Oversight:
             facts=await stores.facts.count(scope),
             passages=(await stores.archival.stats(scope)).total,
             last_activity=session.last_activity_at if session else None,
+        )
+
+    async def statistics(self, scope: Scope) -> Statistics:
+        """How much there is in a scope."""
+        stores = self._services.stores
+        open_sessions = await stores.sessions.all_open(reach_of_scope(scope))
+        return Statistics(
+            scope=scope,
+            store=self._services.database.name,
+            messages=await stores.recall.count(scope),
+            facts=await stores.facts.count(scope),
+            passages=(await stores.archival.stats(scope)).total,
+            journal=await stores.journal.counts(scope),
+            windows={
+                session.conversation: len(await stores.recall.window(scope, session.conversation))
+                for session in open_sessions
+            },
+            last_prompt=self._services.prompt_sizes.last(scope),
         )
 
     async def note(self, scope: Scope, *, by: By, action: str, detail: str = "") -> None:

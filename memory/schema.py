@@ -427,6 +427,17 @@ channels = Table(
 )
 Index("channels_engaged", channels.c.engaged_at)
 
+parameter_changes = Table(
+    "parameter_changes",
+    metadata,
+    Column("id", BigInteger, primary_key=True),
+    Column("name", String(64), nullable=False),
+    Column("value", Text),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("actor", String(128), nullable=False),
+)
+Index("parameter_changes_of", parameter_changes.c.name)
+
 token_calibration = Table(
     "token_calibration",
     metadata,

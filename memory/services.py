@@ -38,6 +38,7 @@ from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.procedure_versions import ProcedureVersionStore
 from memory.stores.procedures import ProcedureStore
@@ -76,6 +77,7 @@ class Stores:
     closures: ClosureStore
     search: SearchStore
     calibration: CalibrationStore
+    parameter_changes: ParameterChangeStore
     channels: ChannelStore
 
     @property

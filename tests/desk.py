@@ -12,6 +12,7 @@ from bot.chat import Conversation
 from bot.command_table import COMMAND_TABLE
 from bot.command_text import parse
 from bot.commands import Caller, CommandReply, Commands, Group, Invocation, Services, Suggestion
+from bot.config import load_settings
 from memory.messages import ModelRequest
 from memory.system import MemorySystem
 from tests.fakes import FakeClock, Script, ScriptedModel
@@ -84,7 +85,13 @@ class Desk:
     @property
     def commands(self) -> Commands:
         """The real command table."""
-        services = Services(system=self.system, clock=self.clock, owners=self.owners, admin_reads_dms=self.reads_dms)
+        services = Services(
+            system=self.system,
+            settings=load_settings(env_file=None),
+            clock=self.clock,
+            owners=self.owners,
+            admin_reads_dms=self.reads_dms,
+        )
         return Commands(COMMAND_TABLE, services)
 
     async def call(self, text: str, *, by: Caller | str = "ann", where: Conversation | None = None) -> CommandReply:

@@ -18,6 +18,7 @@ from adapters.discord_commands import SlashCommands
 from adapters.discord_message import heard_in
 from bot.changes import PlatformChange
 from bot.commands import Command, Commands, Services
+from bot.config import load_settings
 from tests.fakes import RecordingChannel, ScriptedModel
 from tests.world import World, running
 
@@ -29,7 +30,10 @@ class Client(ChangeEvents):
         super().__init__(
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
         )
-        self.tree = SlashCommands(self, Commands(table, Services(system=world.system, clock=world.clock)))
+        self.tree = SlashCommands(
+            self,
+            Commands(table, Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock)),
+        )
         self._world = world
 
     async def setup_hook(self) -> None:

@@ -12,6 +12,7 @@ import pytest
 from adapters.discord_adapter import DiscordAdapter
 from bot.chat import IncomingMessage
 from bot.commands import Command, CommandReply, Commands, Group, Invocation, Services
+from bot.config import load_settings
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
 from tests.world import World, running
@@ -50,7 +51,9 @@ async def started(
     adapter = DiscordAdapter(
         token=TOKEN,
         on_message=ignored,
-        commands=Commands(table, Services(system=world.system, clock=world.clock)),
+        commands=Commands(
+            table, Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock)
+        ),
         api_url=discord.api_url,
         gateway_url=discord.gateway_url,
         guild_ready_timeout=0.05,

@@ -22,6 +22,7 @@ from bot.commands import (
     Invocation,
     Services,
 )
+from bot.config import load_settings
 from bot.web import build_app, serve
 from memory.system import MemorySystem
 from tests.adapters.slack.running import Inbox, started
@@ -57,7 +58,7 @@ class Recorder:
             Command(group=Group.MEMORY, name="view", help="Views.", run=self, arguments=(person,)),
         )
         no_memory = cast("MemorySystem", None)  # this table works without
-        return Commands(table, Services(system=no_memory, clock=clock))
+        return Commands(table, Services(system=no_memory, settings=load_settings(env_file=None), clock=clock))
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from adapters.slack_adapter import SlackAdapter
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Group, Services
+from bot.config import load_settings
 from memory.parameters import MemoryParameters, Preset
 from memory.records import Scope
 from tests.adapters.slack.running import started
@@ -72,7 +73,12 @@ async def workspace(
     parameters = MemoryParameters(preset=Preset.ROLLING if digests else Preset.FULL)
     channel = RecordingChannel("slack")
     async with running(folder, memory_model=memory_model, channel=channel, parameters=parameters) as world:
-        services = Services(system=world.system, clock=world.clock, admin_reads_dms=reads_dms)
+        services = Services(
+            system=world.system,
+            settings=load_settings(env_file=None),
+            clock=world.clock,
+            admin_reads_dms=reads_dms,
+        )
         commands = Commands(COMMAND_TABLE, services)
         listening = world.listener.is_for_us
         async with started(
