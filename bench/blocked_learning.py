@@ -94,7 +94,7 @@ async def opened(folder: Path, model: Learning) -> AsyncIterator[tuple[MemorySys
     ) as system:
         agent = Agent(
             model=InstantModel(),
-            toolbox=toolbox_for(parameters.preset),
+            toolbox=toolbox_for(parameters),
             counter=counter,
             secret=b"bench",
         )

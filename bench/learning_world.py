@@ -160,7 +160,7 @@ async def learning_world(database: Path, model: ChatModel) -> AsyncIterator[Lear
                 clock=clock,
             )
         )
-        toolbox = toolbox_for(parameters.preset)
+        toolbox = toolbox_for(parameters)
         agent = Agent(model=listener, toolbox=toolbox, counter=counter, secret=b"bench")
         handler = ChatHandler(system=system, agent=agent, clock=clock)
         handler.attach({Nowhere.platform: Nowhere()})

@@ -114,7 +114,7 @@ class Bench:
         self._counter = counter
         self._turns = turns
         self._draw = random.Random(5)
-        self._toolbox = toolbox_for(system.parameters.preset)
+        self._toolbox = toolbox_for(system.parameters)
         self._said = 0
         self._memory = system.conversation(person=PERSON, audience="dm", conversation=CONVERSATION)
         self.samples: defaultdict[str, list[float]] = defaultdict(list)

@@ -83,7 +83,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             counter.resume(ratio=ratio, samples=samples)
         agent = Agent(
             model=chat_model,
-            toolbox=toolbox_for(parameters.preset),
+            toolbox=toolbox_for(parameters),
             counter=counter,
             secret=_secret(settings),
         )

@@ -28,7 +28,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 from bot.env_file import unreadable_lines
 from bot.speaking import Access, Listed, check_ids
 from memory.errors import InvalidInput, MemorySystemError
-from memory.parameters import MemoryParameters, Preset, Sharing
+from memory.parameters import MemoryParameters, Preset, Sharing, ToolNames
 from memory.records import ChannelMode, check_person
 
 _DEFAULTS = MemoryParameters()
@@ -153,6 +153,11 @@ class Settings(BaseSettings):
         "full: everything. paging: core memory, search and tools. rolling: only a summary of earlier sessions. "
         "facts: only facts learned from what the person says.",
         "full",
+    )
+    tool_names: ToolNames = _setting(
+        _DEFAULTS.tool_names,
+        "Names of the memory tools. memgpt: core_memory_append and so on. letta: memory_insert and so on, for Claude.",
+        "letta",
     )
     similar_facts: int = _setting(
         _DEFAULTS.similar_facts, "Stored facts that a newly learned one is compared with.", "5", ge=1, le=50
@@ -338,6 +343,11 @@ class Settings(BaseSettings):
         slack_receives = bool(self.slack_app_token or self.slack_signing_secret)
         return [
             (
+                self.tool_names is ToolNames.LETTA and self.anthropic_api_key is None,
+                "TOOL_NAMES: the rule-based model, which answers without ANTHROPIC_API_KEY, knows the names of memgpt "
+                "alone. Example: TOOL_NAMES=memgpt",
+            ),
+            (
                 self.eviction_target >= self.eviction_threshold,
                 f"EVICTION_TARGET: {self.eviction_target} is not below EVICTION_THRESHOLD "
                 f"({self.eviction_threshold}). Example: EVICTION_TARGET=0.5",
@@ -407,6 +417,7 @@ class Settings(BaseSettings):
             agent_name=self.agent_name,
             time_zone=self.time_zone,
             preset=self.memory_preset,
+            tool_names=self.tool_names,
             similar_facts=self.similar_facts,
             retrieved_facts=self.retrieved_facts,
             reconcile_floor=self.reconcile_floor,

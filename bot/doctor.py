@@ -167,7 +167,7 @@ def _window(settings: Settings) -> Finding:
                 turn=(user_message("Hello"),),
                 hits=(),
                 now=SystemClock().now(),
-                tools=toolbox_for(parameters.preset).specs,
+                tools=toolbox_for(parameters).specs,
             ),
             parameters=parameters,
             counter=TiktokenCounter(),

@@ -1,6 +1,7 @@
 """Which tools are offered, in their fixed order.
 
-Invariant: a tool is offered because it stands in a table here, and for no other reason.
+Invariant: a tool is offered because it stands in a table here, and for no other reason; of the two sets of names for
+the memory tools one alone is offered.
 """
 
 from __future__ import annotations
@@ -9,16 +10,21 @@ from collections.abc import Sequence
 
 from bot.tools import Tool, Toolbox
 from bot.tools_journal import JOURNAL_TOOLS
+from bot.tools_letta import LETTA_TOOLS
 from bot.tools_memory import MEMORY_TOOLS
 from bot.tools_reminders import REMINDER_TOOLS
 from bot.tools_working import WORKING_TOOLS
-from memory.parameters import Preset
+from memory.parameters import MemoryParameters, ToolNames
 from memory.policy.presets import parts_of
 
-TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *JOURNAL_TOOLS, *WORKING_TOOLS, *REMINDER_TOOLS)
-"""Every tool of the program's own."""
+_NAMED = {ToolNames.MEMGPT: MEMORY_TOOLS, ToolNames.LETTA: LETTA_TOOLS}
+_OTHERS = (*JOURNAL_TOOLS, *WORKING_TOOLS, *REMINDER_TOOLS)
+
+TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *LETTA_TOOLS, *_OTHERS)
+"""Every tool of the program's own, under all its names."""
 
 
-def toolbox_for(preset: Preset, further: Sequence[Tool] = ()) -> Toolbox:
-    """The tools that a preset offers, and further ones that are offered with any."""
-    return Toolbox((*(TOOL_TABLE if parts_of(preset).tools else ()), *further))
+def toolbox_for(parameters: MemoryParameters, further: Sequence[Tool] = ()) -> Toolbox:
+    """The tools that the preset offers, under the chosen names, and further ones that are offered with any."""
+    own = (*_NAMED[parameters.tool_names], *_OTHERS) if parts_of(parameters.preset).tools else ()
+    return Toolbox((*own, *further))

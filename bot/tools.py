@@ -18,6 +18,7 @@ from memory.exchange import Exchange
 from memory.messages import ToolCall, ToolResult, ToolSpec
 from memory.person import PersonMemory
 from memory.policy.text import clean
+from memory.policy.tool_names import in_offered_names
 
 
 class Arguments(BaseModel):
@@ -99,7 +100,7 @@ class Toolbox:
             )
             return failed(call, f"The arguments do not fit: {wrong}.")
         except MemorySystemError as error:
-            return failed(call, str(error))
+            return failed(call, in_offered_names(str(error), self._tools))
         return ToolResult(call_id=call.id, name=call.name, content=clean(content))
 
 

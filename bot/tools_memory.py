@@ -82,6 +82,36 @@ async def _conversation_search_date(memory: PersonMemory, exchange: Exchange, ar
     return format_messages(said)
 
 
+ARCHIVAL_INSERT = Tool(
+    name="archival_insert",
+    description="Save a fact or document to the long-term archive.",
+    arguments=InsertArguments,
+    run=_archival_insert,
+    may_end_turn=True,
+    is_memory=True,
+)
+ARCHIVAL_SEARCH = Tool(
+    name="archival_search",
+    description="Look up facts and documents in the long-term archive.",
+    arguments=ArchivalQueryArguments,
+    run=_archival_search,
+    is_memory=True,
+)
+CONVERSATION_SEARCH = Tool(
+    name="conversation_search",
+    description="Search everything said in past conversations with this person.",
+    arguments=QueryArguments,
+    run=_conversation_search,
+    is_memory=True,
+)
+CONVERSATION_SEARCH_DATE = Tool(
+    name="conversation_search_date",
+    description="Read what was said between two days.",
+    arguments=DateArguments,
+    run=_conversation_search_date,
+    is_memory=True,
+)
+
 MEMORY_TOOLS: tuple[Tool, ...] = (
     Tool(
         name="core_memory_append",
@@ -106,33 +136,8 @@ MEMORY_TOOLS: tuple[Tool, ...] = (
         run=_recall_search,
         is_memory=True,
     ),
-    Tool(
-        name="archival_insert",
-        description="Save a fact or document to the long-term archive.",
-        arguments=InsertArguments,
-        run=_archival_insert,
-        may_end_turn=True,
-        is_memory=True,
-    ),
-    Tool(
-        name="archival_search",
-        description="Look up facts and documents in the long-term archive.",
-        arguments=ArchivalQueryArguments,
-        run=_archival_search,
-        is_memory=True,
-    ),
-    Tool(
-        name="conversation_search",
-        description="Search everything said in past conversations with this person.",
-        arguments=QueryArguments,
-        run=_conversation_search,
-        is_memory=True,
-    ),
-    Tool(
-        name="conversation_search_date",
-        description="Read what was said between two days.",
-        arguments=DateArguments,
-        run=_conversation_search_date,
-        is_memory=True,
-    ),
+    ARCHIVAL_INSERT,
+    ARCHIVAL_SEARCH,
+    CONVERSATION_SEARCH,
+    CONVERSATION_SEARCH_DATE,
 )

@@ -38,16 +38,31 @@ class Paging:
                 at=self._services.clock.now(),
             )
 
-    async def core_replace(self, exchange: Exchange, *, old: str, new: str) -> None:
-        """Rewrite a piece of core memory. Raises CoreMemoryFull, TextNotFound, NotKept or PersonErased."""
+    async def core_replace(self, exchange: Exchange, *, old: str, new: str, label: str | None = None) -> None:
+        """Rewrite a piece of a block, or of the first that holds it where none is named.
+
+        Raises CoreMemoryFull, TextNotFound, UnknownBlock, NotKept or PersonErased.
+        """
         async with saving(self._services, exchange) as tx:
             await self._stores.blocks.replace(
                 self._place.scope,
                 tx,
-                label=None,
+                label=label,
                 old=old,
                 new=new,
                 change=self._change(exchange, "core_memory_replace"),
+                at=self._services.clock.now(),
+            )
+
+    async def core_rewrite(self, exchange: Exchange, *, label: str, text: str) -> None:
+        """Write a whole block anew. Raises CoreMemoryFull, UnknownBlock, NotKept or PersonErased."""
+        async with saving(self._services, exchange) as tx:
+            await self._stores.blocks.rewrite(
+                self._place.scope,
+                tx,
+                label=label,
+                value=text,
+                change=self._change(exchange, "core_memory_rewrite"),
                 at=self._services.clock.now(),
             )
 

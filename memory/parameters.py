@@ -28,6 +28,13 @@ class Preset(StrEnum):
     FACTS = "facts"
 
 
+class ToolNames(StrEnum):
+    """Under which names the memory tools are offered."""
+
+    MEMGPT = "memgpt"
+    LETTA = "letta"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryParameters:
     """The numbers of the memory system.
@@ -36,6 +43,7 @@ class MemoryParameters:
         agent_name: the name the bot answers to.
         time_zone: an IANA name, for example ``Europe/Oslo``: the zone in which days begin and "now" is told.
         preset: which parts of memory are at work; see ``policy.presets``.
+        tool_names: under which names the memory tools are offered.
         sharing: ``audience`` keeps what was said in private out of wider audiences; ``person`` does not.
         context_window_tokens: the budget of one request, in tokens, the answer's own room included.
         max_output_tokens: room kept for the answer, in tokens.
@@ -75,6 +83,7 @@ class MemoryParameters:
     agent_name: str = "Keepsake"
     time_zone: str = "UTC"
     preset: Preset = Preset.FULL
+    tool_names: ToolNames = ToolNames.MEMGPT
     sharing: Sharing = Sharing.AUDIENCE
     context_window_tokens: int = 32_000
     max_output_tokens: int = 2_048

@@ -128,7 +128,7 @@ async def running(
     ) as system:
         agent = Agent(
             model=chat_model or model,
-            toolbox=toolbox_for(parameters.preset, extra_tools),
+            toolbox=toolbox_for(parameters, extra_tools),
             counter=counter,
             secret=b"test",
         )

@@ -17,6 +17,7 @@ from memory.channel_talk import Line
 from memory.messages import ToolSpec
 from memory.policy.presets import Parts
 from memory.policy.text import escape_data
+from memory.policy.tool_names import in_offered_names
 from memory.records import HUMAN, PERSONA, MemoryBlock, SearchHit, Source, StoredMessage
 
 NOTHING_FOUND = "Nothing found."
@@ -87,12 +88,17 @@ def instructions(agent_name: str, audience: str, tools: Sequence[ToolSpec], part
         parts: the parts of memory at work; nothing is said of the others.
     """
     kinds = "\n".join(line for at_work, line in _MEMORY_LINES if at_work(parts))
-    guide = Template(template("tool_guide")).substitute(tools="\n".join(map(_tool_line, tools))) if tools else ""
+    guide = _tool_guide(tools) if tools else ""
     return (
         Template(template("instructions"))
         .substitute(agent_name=agent_name, audience=audience, memory=kinds, tool_guide=guide)
         .strip()
     )
+
+
+def _tool_guide(tools: Sequence[ToolSpec]) -> str:
+    guide = Template(in_offered_names(template("tool_guide"), {tool.name for tool in tools}))
+    return guide.substitute(tools="\n".join(map(_tool_line, tools)))
 
 
 def _tool_line(tool: ToolSpec) -> str:
