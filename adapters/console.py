@@ -19,7 +19,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from bot.chat import Conversation, DeliveryFailed, IncomingMessage, OnMessage, OutgoingMessage
+from bot.chat import (
+    AttachedFile,
+    Conversation,
+    DeliveryFailed,
+    FileUnreadable,
+    IncomingMessage,
+    OnMessage,
+    OutgoingMessage,
+)
 from bot.command_text import CONFIRMED, parse
 from bot.commands import Attachment, Caller, Commands, Invocation
 from memory.errors import InvalidInput
@@ -134,6 +142,10 @@ class ConsoleAdapter:
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """A reply of an earlier process may stand on a terminal that nobody can look at any more."""
         return True
+
+    async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
+        """Nothing is attached to a line of text."""
+        raise FileUnreadable("a terminal has no files")
 
     @asynccontextmanager
     async def typing(self, conversation: Conversation) -> AsyncIterator[None]:

@@ -23,9 +23,10 @@ from adapters.discord_changes import ChangeEvents, servers_of
 from adapters.discord_commands import SlashCommands
 from adapters.discord_delivery import DiscordDelivery
 from adapters.discord_errors import CONNECTION_ERRORS, PORTAL, start_failure
+from adapters.discord_files import fetch_file
 from adapters.discord_message import PLATFORM, heard_in
 from bot.changes import OnChange, PlatformChange, ignore_change
-from bot.chat import Conversation, OnMessage, OutgoingMessage
+from bot.chat import AttachedFile, Conversation, IncomingMessage, OnMessage, OutgoingMessage
 from bot.commands import Commands
 from bot.listener import IsForUs, plainly_for_us
 from bot.speaking import Heard
@@ -253,6 +254,10 @@ class DiscordAdapter:
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Whether an answer is there already; see ``DiscordDelivery.was_delivered``. Raises DeliveryFailed."""
         return await self._delivery.was_delivered(message)
+
+    async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
+        """Fetch a file of a message; see ``discord_files.fetch_file``. Raises FileUnreadable."""
+        return await fetch_file(self._client, message, file, limit=limit)
 
     def typing(self, conversation: Conversation) -> AbstractAsyncContextManager[None]:
         """Show that an answer is being written."""

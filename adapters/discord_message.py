@@ -10,7 +10,8 @@ import re
 
 import discord
 
-from bot.chat import Conversation, IncomingMessage
+from bot.attachments import named
+from bot.chat import AttachedFile, Conversation, IncomingMessage
 from bot.commands import MessagePlace
 from bot.speaking import Addressed, Heard, Speaker
 
@@ -44,6 +45,7 @@ def heard_in(message: discord.Message, me: discord.ClientUser) -> Heard | None:
             author_name=message.author.display_name,
             text=text,
             sent_at=message.created_at,
+            attachments=_files(message),
         ),
         speaker=_speaker(message, me),
         addressed=addressed,
@@ -150,5 +152,18 @@ def _text(message: discord.Message, me: discord.ClientUser) -> str:
         return "" if whom in own else names[whom] + mention[3] if whom in names else mention[0]
 
     text = _MENTION.sub(readable, message.content).strip()
-    attached = [f"[attached: {attachment.filename}]" for attachment in message.attachments]
-    return "\n".join([text, *attached]).strip()
+    return named(text, _files(message))
+
+
+def _files(message: discord.Message) -> tuple[AttachedFile, ...]:
+    return tuple(
+        AttachedFile(
+            id=str(file.id),
+            name=file.filename,
+            media_type=(file.content_type or "").partition(";")[0],
+            size=file.size,
+            width=file.width or 0,
+            height=file.height or 0,
+        )
+        for file in message.attachments
+    )

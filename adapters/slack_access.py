@@ -28,6 +28,8 @@ SCOPES = frozenset(
 """What the bot token must be allowed to do, as the app's manifest asks for."""
 COMMAND_SCOPES = frozenset({"commands", "files:write", "im:write"})
 """What commands need besides: to be called, and to send files into direct chats. Chatting works without."""
+FILE_SCOPES = frozenset({"files:read"})
+"""What reading files that people attach needs. Answering what they write works without."""
 
 _log = structlog.get_logger(__name__)
 
@@ -74,6 +76,12 @@ def check_scopes(identity: AsyncSlackResponse) -> None:
             "slack_commands_limited",
             missing=sorted(missing),
             remedy="add the scopes and the slash commands as in docs/slack-manifest.json and reinstall the app",
+        )
+    if FILE_SCOPES - scopes:
+        _log.warning(
+            "slack_files_unread",
+            missing=sorted(FILE_SCOPES),
+            remedy="add the scope as in docs/slack-manifest.json and reinstall the app",
         )
     if missing := SCOPES - scopes:
         raise AdapterStartFailed(

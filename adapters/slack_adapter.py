@@ -29,10 +29,11 @@ from adapters.slack_commands import SlackCommands
 from adapters.slack_delivery import SlackDelivery
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_errors import TRANSPORT_ERRORS, start_failure
+from adapters.slack_files import SlackFiles
 from adapters.slack_intake import SlackIntake
 from adapters.slack_socket import SocketConnection
 from bot.changes import OnChange, PlaceEntered, ignore_change
-from bot.chat import Conversation, DeliveryFailed, OnMessage, OutgoingMessage
+from bot.chat import AttachedFile, Conversation, DeliveryFailed, IncomingMessage, OnMessage, OutgoingMessage
 from bot.commands import Commands
 from bot.listener import IsForUs, plainly_for_us
 from memory.ports import Clock, SystemClock
@@ -83,6 +84,7 @@ class SlackAdapter:
         self._logger = logging.getLogger(f"{__name__}.library")
         self._logger.setLevel(logging.ERROR)
         self._client = AsyncWebClient(token=bot_token, base_url=self._api_url, retry_handlers=[], logger=self._logger)
+        self._files = SlackFiles(self._client, token=bot_token, api_url=self._api_url)
         self._clock = clock or SystemClock()
         self._app: AsyncApp | None = None
         self._intake: SlackIntake | None = None
@@ -198,6 +200,10 @@ class SlackAdapter:
     async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
         """Nothing is shown: Slack lets bots show that they write only in assistant threads."""
         yield
+
+    async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
+        """Fetch a file of a message; see ``SlackFiles.fetch``. Raises FileUnreadable."""
+        return await self._files.fetch(file, limit=limit)
 
     @property
     def _mode(self) -> str:

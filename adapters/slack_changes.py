@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from adapters.slack_events import moment_of
+from adapters.slack_events import file_of, moment_of
 from bot.changes import MessagesDeleted, PlaceEntered, PlaceLeft
+from bot.chat import AttachedFile
 
 CHANGE_EVENTS = (
     "app_uninstalled",
@@ -37,7 +38,7 @@ class SlackEdit:
         ts: Slack's id of the message.
         text: what it says now, as Slack writes it.
         at: when it was changed.
-        file_names: the names of the files that go with it.
+        files: the files that go with it.
     """
 
     team: str
@@ -45,7 +46,7 @@ class SlackEdit:
     ts: str
     text: str
     at: datetime
-    file_names: tuple[str, ...] = ()
+    files: tuple[AttachedFile, ...] = ()
 
     @property
     def key(self) -> str:
@@ -96,7 +97,7 @@ def _change_of_message(event: Mapping[str, Any], team: str) -> SlackEdit | Messa
         ts=message["ts"],
         text=message.get("text") or "",
         at=moment_of(event.get("ts") or message["edited"]["ts"]),
-        file_names=tuple(file["name"] for file in message.get("files") or () if file.get("name")),
+        files=tuple(map(file_of, message.get("files") or ())),
     )
 
 

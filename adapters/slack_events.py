@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from adapters.slack_text import begins_with_mention, mentioned_users
-from bot.chat import Conversation
+from bot.chat import AttachedFile, Conversation
 from bot.commands import MessagePlace
 from bot.speaking import Addressed, Speaker
 
@@ -49,7 +49,7 @@ class SlackPost:
         ts: Slack's id of the message within its channel, seconds since 1970 with six decimals.
         thread_ts: the id of the message that began the thread, where it stands in one.
         text: as Slack writes it.
-        file_names: the names of the files that came with it.
+        files: the files that came with it.
         speaker: what kind of author it has.
         addressed: whom it was said to.
     """
@@ -62,7 +62,7 @@ class SlackPost:
     ts: str
     thread_ts: str | None
     text: str
-    file_names: tuple[str, ...] = ()
+    files: tuple[AttachedFile, ...] = ()
     speaker: Speaker = Speaker.PERSON
     addressed: Addressed = Addressed.NOBODY
 
@@ -112,9 +112,21 @@ def read_post(body: Mapping[str, Any], *, bot_user: str) -> SlackPost | None:
         ts=event["ts"],
         thread_ts=event.get("thread_ts"),
         text=text,
-        file_names=tuple(file["name"] for file in event.get("files") or () if file.get("name")),
+        files=tuple(map(file_of, event.get("files") or ())),
         speaker=_speaker(event, bot_user),
         addressed=_addressed(event, text, bot_user),
+    )
+
+
+def file_of(file: Mapping[str, Any]) -> AttachedFile:
+    """A file, as an event describes it."""
+    return AttachedFile(
+        id=file.get("id") or "",
+        name=file.get("name") or file.get("title") or file.get("id") or "file",
+        media_type=file.get("mimetype") or "",
+        size=file.get("size") or 0,
+        width=file.get("original_w") or 0,
+        height=file.get("original_h") or 0,
     )
 
 

@@ -19,8 +19,9 @@ from adapters.slack_commands import SlackCommands
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_events import ChannelKind, SlackPost, conversation_of, read_post
 from adapters.slack_text import from_slack, mentioned_users
+from bot.attachments import named
 from bot.changes import MessageEdited, OnChange, PlatformChange, ignore_change
-from bot.chat import IncomingMessage, OnMessage
+from bot.chat import AttachedFile, IncomingMessage, OnMessage
 from bot.listener import IsForUs, plainly_for_us
 from bot.speaking import Heard, Speaker
 
@@ -117,7 +118,7 @@ class SlackIntake:
 
     async def _follow(self, change: SlackEdit | PlatformChange) -> None:
         if isinstance(change, SlackEdit):
-            text = await self._words(change.text, change.file_names)
+            text = await self._words(change.text, change.files)
             change = MessageEdited(channel=change.key, id=change.ts, text=text, at=change.at)
         await self._on_change(change)
 
@@ -131,8 +132,9 @@ class SlackIntake:
                 conversation=conversation_of(post, kind),
                 person=post.person,
                 author_name=names.get(post.user, post.user),
-                text=self._plain(post.text, names, post.file_names),
+                text=self._plain(post.text, names, post.files),
                 sent_at=post.sent_at,
+                attachments=post.files,
             ),
             speaker=post.speaker,
             addressed=post.addressed,
@@ -141,15 +143,14 @@ class SlackIntake:
             channels=frozenset({post.channel}),
         )
 
-    async def _words(self, text: str, file_names: Sequence[str]) -> str:
+    async def _words(self, text: str, files: Sequence[AttachedFile]) -> str:
         """What a message says that is not new."""
         users = [user for user in mentioned_users(text) if user != self._bot_user]
-        return self._plain(text, await self._names(users[:_MOST_NAMES]), file_names)
+        return self._plain(text, await self._names(users[:_MOST_NAMES]), files)
 
-    def _plain(self, text: str, names: Mapping[str, str], file_names: Sequence[str]) -> str:
+    def _plain(self, text: str, names: Mapping[str, str], files: Sequence[AttachedFile]) -> str:
         words = from_slack(text, bot_user=self._bot_user, names=names)
-        attached = [f"[attached: {name}]" for name in file_names]
-        return "\n".join([words, *attached]).strip() or f"@{self._bot_name}"
+        return named(words, files) or f"@{self._bot_name}"
 
     async def _names(self, users: Sequence[str]) -> dict[str, str]:
         found = await asyncio.gather(*(self._directory.name(user) for user in users))

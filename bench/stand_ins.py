@@ -9,7 +9,7 @@ from time import perf_counter
 
 from synthetic_history import text
 
-from bot.chat import Conversation, OutgoingMessage
+from bot.chat import AttachedFile, Conversation, FileUnreadable, IncomingMessage, OutgoingMessage
 from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, Usage
 from memory.ports import OnText
 
@@ -55,6 +55,10 @@ class Nowhere:
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Nothing is sent twice here."""
         return False
+
+    async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
+        """Nobody attaches anything."""
+        raise FileUnreadable("there are no files")
 
     @asynccontextmanager
     async def typing(self, conversation: Conversation) -> AsyncIterator[None]:

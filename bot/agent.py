@@ -21,6 +21,7 @@ from bot.tools import Toolbox, failed
 from memory.errors import ContextOverflow, ModelError, StreamInterrupted
 from memory.exchange import Exchange
 from memory.messages import (
+    ImagePart,
     Message,
     ModelResponse,
     Role,
@@ -97,6 +98,7 @@ class Agent:
         exchange: Exchange,
         *,
         now: datetime,
+        images: tuple[ImagePart, ...] = (),
         begin_call: Callable[[], OnText] | None = None,
     ) -> TurnResult:
         """Answer one stored message.
@@ -105,12 +107,15 @@ class Agent:
             memory: the memory of the conversation.
             exchange: the message, stored.
             now: the present moment.
+            images: pictures that came with the message, which are seen in this turn alone.
             begin_call: called before each model call; gives what hears its text as it comes.
 
         Raises:
             ModelError: the model could not answer; nothing was stored beyond what its tools did.
         """
         gathered = await memory.gather(exchange, tools=self.tools, now=now)
+        spoken = gathered.turn[0]
+        gathered = replace(gathered, turn=(replace(spoken, parts=(*images, *spoken.parts)),))
         turn = _Turn(gathered=gathered, parameters=memory.parameters, begin_call=begin_call)
         while True:
             response = await self._ask(turn, memory)

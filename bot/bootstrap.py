@@ -92,6 +92,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             agent=agent,
             clock=clock,
             admin_reads_dms=settings.slack_admin_reads_dms,
+            attachment_limits=settings.attachment_limits,
             drafts=settings.stream_replies,
         )
         commands = Commands(

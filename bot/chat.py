@@ -41,6 +41,26 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedFile:
+    """A file that came with a message, as its platform describes it. Where it can be fetched is not kept.
+
+    Attributes:
+        id: the platform's id of the file.
+        name: its name.
+        media_type: as the platform says, for example ``text/plain``; may be empty.
+        size: in bytes; 0 where it is not known.
+        width, height: of a picture, in pixels; 0 where they are not known.
+    """
+
+    id: str
+    name: str
+    media_type: str = ""
+    size: int = 0
+    width: int = 0
+    height: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IncomingMessage:
     """A message for the bot, as an adapter hands it over.
 
@@ -48,8 +68,9 @@ class IncomingMessage:
         id: the platform's id of the message, unique within the conversation.
         person: ``discord:<user id>``, ``slack:<team id>:<user id>`` or ``console:<name>``.
         author_name: the name others see.
-        text: what was said, the mention of the bot removed.
+        text: what was said, the mention of the bot removed, and a line that names each attached file.
         sent_at: when, aware, in UTC.
+        attachments: the files that came with it.
     """
 
     id: str
@@ -58,6 +79,7 @@ class IncomingMessage:
     author_name: str
     text: str
     sent_at: datetime
+    attachments: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +131,10 @@ class DeliveryRefused(Exception):
     """The platform will never take this message (forbidden, channel gone). The text is for the log."""
 
 
+class FileUnreadable(Exception):
+    """A file cannot be read; the text says why, in words that stand behind the file's name and a colon."""
+
+
 class AdapterStartFailed(Exception):
     """The platform refuses us or cannot be reached; the text says what to do."""
 
@@ -143,6 +169,19 @@ class ChannelAdapter(Protocol):
 
         Looks the platform up. Where it will never let us look (forbidden, channel gone), True, since a doubled
         answer cannot be taken back. Raises DeliveryFailed where it cannot be asked just now.
+        """
+        ...
+
+    async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
+        """Fetch a file that came with a message, asking the platform anew where it is.
+
+        Args:
+            message: the message.
+            file: one of its attachments.
+            limit: the most bytes that are wanted.
+
+        Raises:
+            FileUnreadable: it is gone, too large, or cannot be had.
         """
         ...
 
@@ -190,4 +229,12 @@ def incoming_from_json(text: str) -> IncomingMessage:
         author_name=value["author_name"],
         text=value["text"],
         sent_at=datetime.fromisoformat(value["sent_at"]),
+        attachments=tuple(AttachedFile(**file) for file in value.get("attachments", ())),
     )
+
+
+def readable_size(size: int) -> str:
+    """A number of bytes as people read it: ``812 bytes``, ``14 KB``, ``3.7 MB``."""
+    if size < 1_000:
+        return f"{size} byte{'' if size == 1 else 's'}"
+    return f"{size / 1_000:.0f} KB" if size < 1_000_000 else f"{size / 1_000_000:.1f} MB"

@@ -25,6 +25,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from bot.attachments import AttachmentLimits
 from bot.env_file import unreadable_lines
 from bot.speaking import Access, Listed, check_ids
 from memory.errors import InvalidInput, MemorySystemError
@@ -131,6 +132,13 @@ class Settings(BaseSettings):
         "20",
         ge=0,
         le=100,
+    )
+
+    text_file_limit_kb: int = _setting(
+        200, "Largest text file that is read with a message, in KB; 0 for none.", "200", ge=0, le=10_000
+    )
+    image_limit_kb: int = _setting(
+        3_700, "Largest picture that is looked at with a message, in KB; 0 for none.", "3700", ge=0, le=3_700
     )
 
     # who may look after memory
@@ -409,6 +417,11 @@ class Settings(BaseSettings):
             users=Listed.of(self.allow_users, self.deny_users),
             roles=Listed.of(self.allow_roles, self.deny_roles),
         )
+
+    @property
+    def attachment_limits(self) -> AttachmentLimits:
+        """How large a file may be to be read."""
+        return AttachmentLimits(text=self.text_file_limit_kb * 1_000, image=self.image_limit_kb * 1_000)
 
     @property
     def memory_parameters(self) -> MemoryParameters:

@@ -16,13 +16,14 @@ import structlog
 
 from bot import replies
 from bot.agent import Agent, TurnResult
+from bot.attachments import DEFAULT_LIMITS, AttachmentLimits, read_attachments
 from bot.chat import ChannelAdapter, DeliveryFailed, IncomingMessage, incoming_from_json, incoming_to_json
 from bot.delivery import Delivery, Task
 from bot.reply_stream import Sleep
 from bot.scope_queues import ScopeQueues
 from memory.errors import AnsweredElsewhere, MemorySystemError
 from memory.exchange import Exchange
-from memory.messages import user_message
+from memory.messages import FilePart, user_message
 from memory.person import PersonMemory
 from memory.policy.secrets import redact
 from memory.policy.text import clean
@@ -41,6 +42,7 @@ class ChatHandler:
         agent: runs turns.
         clock: where the time comes from.
         admin_reads_dms: SLACK_ADMIN_READS_DMS, of which people are told.
+        attachment_limits: how large a file may be to be read.
         drafts: STREAM_REPLIES, whether an answer is shown while it is written.
         sleep: waits for so many seconds.
     """
@@ -52,12 +54,14 @@ class ChatHandler:
         agent: Agent,
         clock: Clock,
         admin_reads_dms: bool = True,
+        attachment_limits: AttachmentLimits = DEFAULT_LIMITS,
         drafts: bool = True,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._system = system
         self._agent = agent
         self._clock = clock
+        self._attachment_limits = attachment_limits
         self._delivery = Delivery(system=system, admin_reads_dms=admin_reads_dms, drafts=drafts, sleep=sleep)
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
@@ -179,10 +183,14 @@ class ChatHandler:
         failed = False
         try:
             async with task.channel.typing(task.incoming.conversation):
-                exchange = await memory.begin(_new_message(task.incoming), task.item)
+                read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
+                exchange = await memory.begin(_new_message(task.incoming, read.files), task.item)
                 now = max(self._clock.now(), task.incoming.sent_at)
                 async with self._delivery.drafting(task) as begin_call:
-                    result = await self._agent.run_turn(memory, exchange, now=now, begin_call=begin_call)
+                    result = await self._agent.run_turn(
+                        memory, exchange, now=now, images=read.images, begin_call=begin_call
+                    )
+                result = replace(result, reply="\n\n".join(filter(None, (result.reply, read.report))))
                 await self._store(memory, exchange, result, task.item)
             reply = result.reply
         except AnsweredElsewhere:
@@ -220,9 +228,10 @@ class ChatHandler:
         _log.warning("too_late_to_answer", inbox_id=task.item.id)
 
 
-def _new_message(incoming: IncomingMessage) -> NewMessage:
+def _new_message(incoming: IncomingMessage, files: tuple[FilePart, ...] = ()) -> NewMessage:
+    spoken = user_message(incoming.text)
     return NewMessage(
-        message=user_message(incoming.text),
+        message=replace(spoken, parts=(*files, *spoken.parts)),
         author=incoming.author_name,
         sent_at=incoming.sent_at,
         platform_id=incoming.id,

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from memory.messages import (
+    FilePart,
+    ImagePart,
     Message,
     ModelRequest,
     ModelResponse,
@@ -25,6 +27,7 @@ from memory.messages import (
     ToolResult,
     Usage,
 )
+from memory.prompt.sections import attached_file
 
 if TYPE_CHECKING:
     from anthropic.types import ContentBlock, RawContentBlockDelta, RawMessageStreamEvent
@@ -114,6 +117,11 @@ def _wire_part(part: Part) -> dict[str, Any]:
     match part:
         case TextPart():
             return {"type": "text", "text": part.text}
+        case FilePart():
+            return {"type": "text", "text": attached_file(part)}
+        case ImagePart():
+            source = {"type": "base64", "media_type": part.media_type, "data": part.data}
+            return {"type": "image", "source": source}
         case ToolCall():
             return {"type": "tool_use", "id": part.id, "name": part.name, "input": part.arguments}
         case ToolResult():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from bot import replies
-from memory.messages import ModelResponse, Part, TextPart, ToolCall, ToolResult
+from memory.messages import FilePart, ImagePart, ModelResponse, Part, TextPart, ToolCall, ToolResult
 from memory.policy.text import clean, clean_value
 
 
@@ -25,7 +25,7 @@ def _cleaned_part(part: Part) -> Part:
             return replace(part, name=clean(part.name), arguments=clean_value(part.arguments))
         case ToolCall():
             return replace(part, name=clean(part.name), malformed=clean(part.malformed or ""))
-        case ToolResult():
+        case ToolResult() | FilePart() | ImagePart():
             return part
 
 

@@ -23,6 +23,7 @@ from bot.offline_rules.statements import facts_in, is_question
 from bot.offline_rules.wishes import wishes_in
 from bot.offline_rules.wording import sentences, told
 from memory.messages import (
+    ImagePart,
     ModelRequest,
     ModelResponse,
     Part,
@@ -94,9 +95,13 @@ class OfflineModel:
         if work is not None:
             return (TextPart(text=work(request.messages[-1].text, self._agent_name)),)
         text, calls = _respond(read_turn(request, self._agent_name))
+        if not calls and any(isinstance(part, ImagePart) for message in request.messages for part in message.parts):
+            text = f"{text}\n{_NO_EYES}"
         spoken = (TextPart(text=text),) if text else ()
         return (*spoken, *_numbered(calls, request))
 
+
+_NO_EYES = "I can't look at pictures: I am a rule-based stand-in. With a model of Claude I can."
 
 _Call = tuple[str, dict[str, str]]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -74,7 +74,46 @@ class ToolResult:
     is_memory: bool = False
 
 
-Part = TextPart | ToolCall | ToolResult
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilePart:
+    """A file that came with a message: its text, or why there is none.
+
+    It is no part of what the person said: nothing is learned from it, and no search looks for it.
+
+    Attributes:
+        name: its name.
+        media_type: as the platform gave it, for example ``text/plain``; may be empty.
+        size: in bytes.
+        text: what it holds, where that is text.
+        note: what is missing and why, in a sentence; empty where nothing is.
+    """
+
+    name: str
+    media_type: str
+    size: int
+    text: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImagePart:
+    """A picture to look at now. It stands in a request alone: what is stored of it is its name.
+
+    Attributes:
+        name: the file's name.
+        media_type: ``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``.
+        data: its bytes in base64.
+        width, height: in pixels; 0 where they are not known.
+    """
+
+    name: str
+    media_type: str
+    data: str
+    width: int = 0
+    height: int = 0
+
+
+Part = TextPart | ToolCall | ToolResult | FilePart | ImagePart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +137,11 @@ class Message:
     def tool_results(self) -> tuple[ToolResult, ...]:
         """The tool results, in order."""
         return tuple(part for part in self.parts if isinstance(part, ToolResult))
+
+
+def attachments_of(message: Message) -> tuple[FilePart | ImagePart, ...]:
+    """The files and pictures of a message, in order."""
+    return tuple(part for part in message.parts if isinstance(part, FilePart | ImagePart))
 
 
 def user_message(text: str) -> Message:
@@ -201,6 +245,10 @@ def _part_to_value(part: Part) -> dict[str, Any]:
                 "is_error": part.is_error,
             }
             return {**found, "is_memory": True} if part.is_memory else found
+        case FilePart():
+            return {"type": "file", **asdict(part)}
+        case ImagePart():
+            return {"type": "image", **asdict(part)}
 
 
 def _part_from_value(value: Mapping[str, Any]) -> Part:
@@ -222,8 +270,16 @@ def _part_from_value(value: Mapping[str, Any]) -> Part:
                 is_error=value["is_error"],
                 is_memory=value.get("is_memory", False),
             )
+        case "file":
+            return FilePart(**_without_type(value))
+        case "image":
+            return ImagePart(**_without_type(value))
         case other:
             raise ValueError(f"unknown message part {other!r}")
+
+
+def _without_type(value: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: held for name, held in value.items() if name != "type"}
 
 
 def parts_to_json(parts: Sequence[Part]) -> str:

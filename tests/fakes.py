@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from bot.chat import Conversation, OutgoingMessage
+from bot.chat import AttachedFile, Conversation, FileUnreadable, IncomingMessage, OutgoingMessage
 from memory.messages import ModelRequest, ModelResponse, Part, StopReason, TextPart, ToolCall, Usage
 from memory.ports import OnText, Vectors
 
@@ -141,6 +141,8 @@ class RecordingChannel:
         self.sent: list[OutgoingMessage] = []
         self.there: set[str] = set()  # delivery keys of what an earlier process sent
         self.failures: list[Exception] = []
+        self.files: dict[str, bytes] = {}
+        self.fetched: list[str] = []
         self.typing_in: list[str] = []
         self.delivered = asyncio.Event()
         self.shows_drafts = shows_drafts
@@ -161,6 +163,12 @@ class RecordingChannel:
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         known = self.there | {sent.delivery_key for sent in self.sent}
         return message.delivery_key in known
+
+    async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
+        if file.id not in self.files:
+            raise FileUnreadable("it was deleted")
+        self.fetched.append(file.id)
+        return self.files[file.id]
 
     @asynccontextmanager
     async def typing(self, conversation: Conversation) -> AsyncIterator[None]:

@@ -135,7 +135,18 @@ class ToolResultValue(Strict):
     is_memory: bool = False
 
 
-PartValue = Annotated[TextPartValue | ToolCallValue | ToolResultValue, Field(discriminator="type")]
+class FilePartValue(Strict):
+    """A ``FilePart``."""
+
+    type: Literal["file"]
+    name: Text
+    media_type: Text
+    size: int
+    text: Text
+    note: Text
+
+
+PartValue = Annotated[TextPartValue | ToolCallValue | ToolResultValue | FilePartValue, Field(discriminator="type")]
 
 
 class SessionRow(Strict):

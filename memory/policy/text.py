@@ -17,6 +17,7 @@ DATA_TAGS = (
     "now",
     "channel",
     "working_memory",
+    "attached_file",
     "retrieved",
     "core_memory",
     "persona",

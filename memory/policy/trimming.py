@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult
+from memory.messages import FilePart, ImagePart, Message, Part, Role, TextPart, ToolCall, ToolResult
 from memory.parameters import MemoryParameters
 from memory.records import EvictionReason, StoredMessage
 
@@ -99,3 +99,5 @@ def _is_sound(part: Part, asked: set[str], answered: set[str]) -> bool:
             return part.id in answered
         case ToolResult():
             return part.call_id in asked
+        case FilePart() | ImagePart():
+            return True

@@ -12,21 +12,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from memory.channel_talk import Line
-from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
+from memory.messages import (
+    FilePart,
+    ImagePart,
+    Message,
+    Part,
+    Role,
+    TextPart,
+    ToolCall,
+    ToolResult,
+    attachments_of,
+    user_message,
+)
 from memory.parameters import MemoryParameters
 from memory.policy.budget import SHORTEST_CUT, cut_to_tokens, fair_cap, newest_that_fit
 from memory.policy.text import escape_data
 from memory.policy.trimming import exchanges, sound_parts
 from memory.ports import TokenCounter
-from memory.prompt.sections import Surroundings, format_talk, memory_data
+from memory.prompt.sections import Surroundings, attached_file, format_talk, memory_data
 from memory.records import SearchHit, StoredMessage
 
 Count = Callable[[str], int]
 
+_LARGEST_IMAGE = 1_600  # tokens; the service scales down what is larger
+
 
 def message_tokens(message: Message, counter: TokenCounter) -> int:
-    """The estimated tokens of a message, tool calls and results included."""
-    return sum(counter.count(text) for part in message.parts for text in _texts(part))
+    """The estimated tokens of a message, tool calls and results, files and pictures included."""
+    return sum(_part_tokens(part, counter) for part in message.parts)
 
 
 def counted(stored: StoredMessage, counter: TokenCounter) -> StoredMessage:
@@ -34,8 +47,24 @@ def counted(stored: StoredMessage, counter: TokenCounter) -> StoredMessage:
     return stored if stored.tokens else replace(stored, tokens=message_tokens(stored.message, counter))
 
 
-def _texts(part: Part) -> tuple[str, ...]:
+def _part_tokens(part: Part, counter: TokenCounter) -> int:
+    if isinstance(part, ImagePart):
+        return image_tokens(part.width, part.height)
+    return sum(map(counter.count, _texts(part)))
+
+
+def image_tokens(width: int, height: int) -> int:
+    """Tokens of a picture of so many pixels; the largest where the sides are not known.
+
+    Anthropic's guide to vision: width x height / 750; a picture of more than some 1,600 tokens is scaled down.
+    """
+    return min(_LARGEST_IMAGE, -(-width * height // 750)) or _LARGEST_IMAGE
+
+
+def _texts(part: TextPart | ToolCall | ToolResult | FilePart) -> tuple[str, ...]:
     match part:
+        case FilePart():
+            return (attached_file(part),)
         case TextPart():
             return (part.text,)
         case ToolCall():
@@ -86,22 +115,29 @@ def fit_turn(
         counter: estimates.
     """
     sound = [replace(message, parts=parts) for message, parts in zip(turn, sound_parts(turn), strict=True) if parts]
-    whole = (user_message(escape_data(turn[0].text).strip()), *map(_escaped, sound[1:]))
+    words = user_message(escape_data(turn[0].text).strip())
+    whole = (
+        replace(words, parts=(*map(_escaped_part, attachments_of(turn[0])), *words.parts)),
+        *map(_escaped, sound[1:]),
+    )
     shown = tuple(_with_results_cut(message, result_cap, counter.count) for message in whole)
     solid, cuttable = _sizes(shown, counter)
     while len(shown) > 1 and solid + sum(min(size, SHORTEST_CUT) for size in cuttable) > room:
         shown = (shown[0], *_without_oldest_round(shown[1:]))
         solid, cuttable = _sizes(shown, counter)
     cap = fair_cap(cuttable, room - solid)
-    words = cut_to_tokens(shown[0].text, cap, counter.count)
-    fitted = (user_message(words), *(_with_results_cut(message, cap, counter.count) for message in shown[1:]))
+    fitted = (
+        _spoken_cut(shown[0], cap, counter.count),
+        *(_with_results_cut(message, cap, counter.count) for message in shown[1:]),
+    )
     return fitted, fitted[0] != whole[0]
 
 
 def _sizes(turn: Sequence[Message], counter: TokenCounter) -> tuple[int, list[int]]:
-    """The size of what cannot be cut, and the sizes of the texts that can: the person's words, tool results."""
+    """The size of what cannot be cut, and of the texts that can: the person's words and files, tool results."""
     results = [counter.count(result.content) for message in turn for result in message.tool_results]
-    cuttable = [counter.count(turn[0].text), *results]
+    files = [counter.count(part.text) for part in attachments_of(turn[0]) if isinstance(part, FilePart)]
+    cuttable = [counter.count(turn[0].text), *files, *results]
     return sum(message_tokens(message, counter) for message in turn) - sum(cuttable), cuttable
 
 
@@ -168,8 +204,19 @@ def _escaped_part(part: Part) -> Part:
             return replace(part, text=escape_data(part.text))
         case ToolResult():
             return replace(part, content=escape_data(part.content))
-        case ToolCall():
+        case FilePart():
+            return replace(part, text=escape_data(part.text))
+        case ToolCall() | ImagePart():
             return part
+
+
+def _spoken_cut(message: Message, cap: int, count: Count) -> Message:
+    """A person's message with its words and each of its files cut to ``cap``."""
+    cut = tuple(
+        replace(part, text=cut_to_tokens(part.text, cap, count)) if isinstance(part, TextPart | FilePart) else part
+        for part in message.parts
+    )
+    return replace(message, parts=cut)
 
 
 def _with_results_cut(message: Message, cap: int, count: Count) -> Message:

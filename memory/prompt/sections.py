@@ -14,7 +14,7 @@ from importlib import resources
 from string import Template
 
 from memory.channel_talk import Line
-from memory.messages import ToolSpec
+from memory.messages import FilePart, ToolSpec
 from memory.policy.presets import Parts
 from memory.policy.text import escape_data
 from memory.policy.tool_names import in_offered_names
@@ -36,6 +36,14 @@ def template(name: str) -> str:
 def block(tag: str, text: str) -> str:
     """``text``, escaped, inside one data tag, each on its own line."""
     return f"<{tag}>\n{escape_data(text)}\n</{tag}>"
+
+
+def attached_file(file: FilePart) -> str:
+    """A file as a block of data: its name and size, what it holds, and what is missing."""
+    named = f"{speaker(file.name)}, {file.size:,} bytes"
+    lines = [f"[{named}, {speaker(file.media_type)}]" if file.media_type else f"[{named}]"]
+    lines += [text for text in (file.text, file.note and f"({file.note})") if text]
+    return block("attached_file", "\n".join(lines))
 
 
 def conversation_summary(summary: str) -> str:

@@ -18,6 +18,7 @@ from bot.chat import (
     Conversation,
     DeliveryFailed,
     DeliveryRefused,
+    FileUnreadable,
     IncomingMessage,
     OutgoingMessage,
 )
@@ -154,7 +155,7 @@ async def test_mentions_read_as_people_see_them(discord: DiscordDouble, inbox: I
     assert [message.text for message in inbox.messages] == [
         "Hey ask @Bob in #general `if  x:`",
         "@Keepsake",
-        "[attached: cat.png]",
+        "[attached: cat.png, 1 byte]",
     ]
 
 
@@ -213,6 +214,36 @@ async def test_bots_and_webhooks_are_told_from_people(discord: DiscordDouble) ->
 
 def _attachment(name: str) -> dict[str, object]:
     return {"id": "1", "filename": name, "size": 1, "url": "http://127.0.0.1/1", "proxy_url": "http://127.0.0.1/1"}
+
+
+async def test_a_file_is_asked_for_anew_when_it_is_read(discord: DiscordDouble, inbox: Inbox) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    async with started(discord, inbox.store) as adapter:
+        cat = discord.attachment("cat.png", b"bytes", content_type="image/png", width=30, height=20)
+        expired = cat | {"url": "http://127.0.0.1:9/expired"}
+        said = await discord.post(chat, ann, "look", attachments=[cat])
+        chat.messages[-1]["attachments"] = [cat]
+        [message] = await inbox.until(1)
+        [file] = message.attachments
+        assert (file.name, file.media_type, file.size, file.width, file.height) == ("cat.png", "image/png", 5, 30, 20)
+        assert message.text == "look\n[attached: cat.png, image/png, 5 bytes]"
+        assert await adapter.fetch_file(message, file, limit=5) == b"bytes"
+        with pytest.raises(FileUnreadable, match="larger"):
+            await adapter.fetch_file(message, file, limit=4)
+        chat.messages[-1]["attachments"] = [expired]
+        with pytest.raises(FileUnreadable, match="in time"):
+            await adapter.fetch_file(message, file, limit=5)
+        chat.messages[-1]["attachments"] = []
+        with pytest.raises(FileUnreadable, match="removed"):
+            await adapter.fetch_file(message, file, limit=5)
+        discord.script("GET", f"/messages/{said}$", Scripted(status=403))
+        with pytest.raises(FileUnreadable, match="not allowed"):
+            await adapter.fetch_file(message, file, limit=5)
+        chat.messages.clear()
+        with pytest.raises(FileUnreadable, match="deleted"):
+            await adapter.fetch_file(message, file, limit=5)
+    with pytest.raises(FileUnreadable, match="not connected"):
+        await adapter.fetch_file(message, file, limit=5)
 
 
 async def test_messages_are_handed_over_in_the_order_they_came(discord: DiscordDouble, inbox: Inbox) -> None:

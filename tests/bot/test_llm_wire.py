@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from bot.llm_wire import MAX_CACHE_MARKS, request_body, tool_call, wire_messages
 from memory.messages import (
+    FilePart,
+    ImagePart,
     Message,
     ModelRequest,
     Part,
@@ -116,3 +118,18 @@ def test_of_too_many_marks_the_last_are_kept():
 )
 def test_arguments_that_could_not_be_sent_back_are_kept_as_text(raw):
     assert tool_call("t1", "archival_search", raw) == ToolCall(id="t1", name="archival_search", malformed=raw)
+
+
+def test_a_file_is_a_block_of_data_and_a_picture_an_image():
+    file = FilePart(name='a.txt] "x', media_type="text/plain", size=12, text="Hi.", note="It was cut")
+    image = ImagePart(name="cat.png", media_type="image/png", data="aGk=")
+    spoken = Message(role=Role.USER, parts=(image, file, TextPart(text="Look!")))
+    [turn] = wire_messages([spoken])
+    assert turn["content"] == [
+        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+        {
+            "type": "text",
+            "text": '<attached_file>\n[a.txt) "x, 12 bytes, text/plain]\nHi.\n(It was cut)\n</attached_file>',
+        },
+        {"type": "text", "text": "Look!"},
+    ]

@@ -91,6 +91,7 @@ class DiscordDouble:
         self.posts = 0
         self.remembers_nonces = True
         self.typing: list[str] = []
+        self._files: dict[str, bytes] = {}
 
     # the world
 
@@ -173,6 +174,13 @@ class DiscordDouble:
             message["edited_timestamp"] = self._now().isoformat()
         await self.gateway.dispatch("MESSAGE_UPDATE", message)
 
+    def attachment(self, name: str, content: bytes, **extra: Any) -> Payload:
+        """A file, to be posted as one of ``attachments``."""
+        file_id = self.snowflake()
+        self._files[file_id] = content
+        url = f"http://{self._host}/files/{file_id}"
+        return {"id": file_id, "filename": name, "size": len(content), "url": url, "proxy_url": url, **extra}
+
     def _new_message(self, channel: Channel, author: Member, text: str, reference: Payload | None) -> Payload:
         mentions = [self._users[found] for found in re.findall(r"<@!?(\d+)>", text) if found in self._users]
         payload: Payload = {
@@ -238,6 +246,7 @@ class DiscordDouble:
         app = web.Application()
         app.router.add_get("/gateway", self.gateway.serve)
         app.router.add_route("*", "/api/v10/{path:.*}", self._rest)
+        app.router.add_get("/files/{file}", self._file)
         runner = web.AppRunner(app, shutdown_timeout=1.0)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -258,6 +267,9 @@ class DiscordDouble:
     @property
     def gateway_url(self) -> str:
         return self.gateway.url
+
+    async def _file(self, request: web.Request) -> web.Response:
+        return web.Response(body=self._files[request.match_info["file"]])
 
     async def _rest(self, request: web.Request) -> web.StreamResponse:
         path = "/" + request.match_info["path"]
@@ -329,10 +341,12 @@ class DiscordDouble:
         return _json(answer)
 
     async def _change_message(self, channel: Channel, message_id: str, request: web.Request) -> web.Response:
-        """The bot edits or deletes a message of its own."""
+        """The bot reads a message, or edits or deletes one of its own."""
         message = self._find(channel, message_id)
         if message is None:
             return _json({"message": "Unknown Message", "code": 10008}, 404)
+        if request.method == "GET":
+            return _json(message)
         if message["author"]["id"] != self.bot.id:
             return _json({"message": "Missing Permissions", "code": 50013}, 403)
         if request.method == "DELETE":

@@ -87,6 +87,16 @@ class UploadedFile:
     channel: str | None = None
 
 
+@dataclass(kw_only=True)
+class SharedFile:
+    """A file that somebody shared; ``moved_to`` is where a request for it is sent on to."""
+
+    payload: dict[str, Any]
+    content: bytes
+    readable: bool = True
+    moved_to: str | None = None
+
+
 def error(code: str, *, after: bool = False) -> Scripted:
     """Slack's own way to say no."""
     return Scripted(body={"ok": False, "error": code}, after=after)
@@ -143,6 +153,8 @@ class SlackDouble:
         self.ephemeral: list[dict[str, Any]] = []
         self.streaming: set[str] = set()
         self.files: dict[str, UploadedFile] = {}
+        self.shared: dict[str, SharedFile] = {}
+        self.file_requests: list[str] = []
         self.connections = 0
         self._scripts: dict[str, deque[Scripted]] = defaultdict(deque)
         self._holds: dict[str, Hold] = {}
@@ -162,6 +174,7 @@ class SlackDouble:
         app.router.add_get("/socket", self._socket)
         app.router.add_post("/response/{number}", self._take_response)
         app.router.add_post("/upload/{file}", self._take_file)
+        app.router.add_get("/files/{file}", self._give_file)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", 0).start()
@@ -193,6 +206,14 @@ class SlackDouble:
     def add_channel(self, channel: str, **flags: bool) -> None:
         """A channel, public unless flags (``is_private``, ``is_im``, ``is_mpim``, ``is_ext_shared``) say otherwise."""
         self.channels[channel] = {"id": channel, "is_private": False, **flags}
+
+    def share(self, name: str, content: bytes, mimetype: str = "text/plain", **fields: Any) -> dict[str, Any]:
+        """Somebody's file, to be posted as one of ``files``. ``fields`` are laid over what ``files.info`` tells."""
+        file = f"F{next(self._numbers)}"
+        address = f"{self.root_url}/files/{file}"
+        payload = {"id": file, "name": name, "mimetype": mimetype, "size": len(content), "url_private": address}
+        self.shared[file] = SharedFile(payload=payload | fields, content=content)
+        return {key: value for key, value in payload.items() if key != "url_private"}
 
     def message(self, user: str, channel: str, text: str, **fields: Any) -> dict[str, Any]:
         """A person posts; the ``message`` event of it, to be delivered. ``fields`` are added to the event."""
@@ -378,6 +399,16 @@ class SlackDouble:
         await self._notify()
         return web.Response(text="ok")
 
+    async def _give_file(self, request: web.Request) -> web.Response:
+        """A file for those who show the token; a login page for the others."""
+        file = self.shared[request.match_info["file"]]
+        self.file_requests.append(request.headers.get("Authorization", ""))
+        if file.moved_to is not None:
+            return web.Response(status=302, headers={"Location": file.moved_to})
+        if request.headers.get("Authorization") != f"Bearer {BOT_TOKEN}" or not file.readable:
+            return web.Response(text="<html>Sign in</html>", content_type="text/html")
+        return web.Response(body=file.content, content_type=file.payload["mimetype"] or "application/octet-stream")
+
     async def _take_file(self, request: web.Request) -> web.Response:
         file = self.files[request.match_info["file"]]
         file.content = await request.read()
@@ -434,6 +465,7 @@ class SlackDouble:
             "chat.appendStream": self._append_stream,
             "chat.stopStream": self._stop_stream,
             "conversations.info": self._channel_info,
+            "files.info": self._file_info,
             "conversations.history": self._history,
             "conversations.replies": self._replies,
             "conversations.open": self._open_dm,
@@ -545,6 +577,10 @@ class SlackDouble:
     def _channel_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
         channel = self.channels.get(params["channel"])
         return {"channel": channel} if channel else {"ok": False, "error": "channel_not_found"}
+
+    def _file_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        file = self.shared.get(params["file"])
+        return {"file": file.payload} if file else {"ok": False, "error": "file_not_found"}
 
     def _user_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
         user = self.users.get(params["user"])

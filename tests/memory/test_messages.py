@@ -7,6 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.messages import (
+    FilePart,
+    ImagePart,
     Message,
     ModelResponse,
     Role,
@@ -35,6 +37,8 @@ parts = st.one_of(
         arguments=st.dictionaries(texts, json_values, max_size=3),
         malformed=st.none() | texts,
     ),
+    st.builds(FilePart, name=texts, media_type=texts, size=st.integers(0), text=texts, note=texts),
+    st.builds(ImagePart, name=texts, media_type=texts, data=texts, width=st.integers(0), height=st.integers(0)),
     st.builds(ToolResult, call_id=texts, name=texts, content=texts, is_error=st.booleans()),
 )
 messages = st.builds(Message, role=st.sampled_from(Role), parts=st.lists(parts, max_size=4).map(tuple))

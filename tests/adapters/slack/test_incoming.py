@@ -185,6 +185,7 @@ async def test_a_file_without_words_is_named(slack: SlackDouble, inbox: Inbox) -
     async with started(slack, inbox):
         await (await slack.deliver(event)).wait()
     assert inbox.texts == ["[attached: plan.pdf]"]
+    assert [file.name for file in inbox.messages[0].attachments] == ["plan.pdf"]
 
 
 async def test_a_bare_mention_is_a_message(slack: SlackDouble, inbox: Inbox) -> None:
