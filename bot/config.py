@@ -278,7 +278,7 @@ class Settings(BaseSettings):
         le=100_000,
     )
     retrieved_hits: int = _setting(
-        _DEFAULTS.retrieved_hits, "Past messages and documents shown with a message, at most.", "3", ge=0, le=50
+        _DEFAULTS.retrieved_hits, "Past messages and documents shown with a message, at most.", "5", ge=0, le=50
     )
     message_reserve: int = _setting(
         _DEFAULTS.message_reserve,

@@ -112,7 +112,7 @@ class MemoryParameters:
     retrieved_share: float = 1 / 3
     retrieved_min_room: int = 1_000
     message_reserve: int = 500
-    retrieved_hits: int = 3
+    retrieved_hits: int = 5
     tool_result_max_tokens: int = 2_000
     channel_context_messages: int = 20
     channel_context_tokens: int = 1_000

@@ -204,7 +204,7 @@ class ArchivalStore:
             embedded = await self._search.embedded_or_none(query)
         look = partial(self._candidates, reach=reach, query=query, limit=limit, embedded=embedded, wanted=and_(*wanted))
         ranked, found = await self._database.read_together(look)
-        relevant = above_floor(ranked, query)
+        relevant = above_floor(ranked, query, floors=self._search.floors(Source.ARCHIVAL))
         hits = sorted(
             (_hit(found[one.entry.record_id], one, now, recency_weight) for one in (relevant if floor else ranked)),
             key=lambda hit: -hit.score,

@@ -19,7 +19,7 @@ from memory.policy.audience import reach_of_scope
 from memory.policy.fact_changes import outdated
 from memory.policy.fact_text import nested
 from memory.policy.ranking import RankedEntry, rank, why_found
-from memory.policy.relevance import Floor, Floors, above_floor
+from memory.policy.relevance import above_floor
 from memory.ports import Clock, EmbeddedQuery
 from memory.records import EntryScore, Fact, FactRevision, Reach, Scope, SearchHit, Source
 from memory.schema import facts
@@ -31,13 +31,6 @@ from memory.stores.search import SearchStore
 _log = structlog.get_logger(__name__)
 
 _OVERFETCH = 2  # what has expired is still found, and left out
-
-# A fact is one short sentence about a person, and far from what the person then asks for: "User is vegetarian" from
-# "what should I cook tonight?". Measured with all-MiniLM-L6-v2 on 53 such questions about 25 facts: 0.18 finds 92 %,
-# 0.30 finds 60 %. Under their date facts lie further off still (55 %), so the text alone is indexed. Being short, facts
-# are also found by questions about the world (bench/injection.py), for which the floor is higher than a message's.
-_FLOORS = Floors(oneself=Floor(similarity=0.18), world=Floor(similarity=0.40, with_words=0.40))
-
 
 _TRUE_BY_KEYS = by_keys(facts).where(true_at(bindparam("now", type_=facts.c.expires_at.type)))
 
@@ -150,7 +143,7 @@ class FactReader:
             del found[fact_id]
         ranked = rank([entry for entry in entries if entry.record_id in found])
         if floor:
-            ranked = above_floor(ranked, query, floors=_FLOORS)
+            ranked = above_floor(ranked, query, floors=self._search.floors(Source.FACT))
         return [_hit(found[one.entry.record_id], one) for one in ranked[:limit]]
 
     async def by_triple(self, reach: Reach, subject: str = "", predicate: str = "") -> list[Fact]:

@@ -5,13 +5,15 @@ Invariant: every message is read once, by its whole key; what the rows do not ho
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from sqlalchemy import Row
 from sqlalchemy.engine import Connection
 
+from memory.policy.fact_text import normalised
 from memory.policy.ranking import Excerpt, RankedEntry, Setting, candidates_of, rank, rerank
 from memory.policy.relevance import above_floor
 from memory.policy.time_expressions import Period
@@ -70,8 +72,9 @@ class MessageSearch:
         late = self.embedded is not None and self.embedded.tokens is not None
         ranked = rerank(excerpts, settings, self.query, late=late, periods=self.periods)
         if self.floor:
-            ranked = above_floor(ranked, self.query)
-        return [hit_of_message(message_of_row(rows[one.entry.record_id]), one) for one in ranked[: self.limit]]
+            ranked = above_floor(ranked, self.query, floors=self.search.floors(Source.RECALL))
+        hits = (hit_of_message(message_of_row(rows[one.entry.record_id]), one) for one in ranked)
+        return list(islice(_said_once(hits) if self.floor else hits, self.limit))
 
     def _candidates(self, connection: Connection) -> list[RankedEntry]:
         usable: list[EntryScore] = []
@@ -95,6 +98,16 @@ class MessageSearch:
         keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}
         rows = {row.id: row for row in connection.execute(_BY_KEYS, key_values(keys)).all()}
         return {key: row for key, row in rows.items() if row.evicted_at or not self.evicted_only}
+
+
+def _said_once(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
+    """The hits without those that say the same in the same words as a better one, as "Thanks!" and "Of course!" do."""
+    told: set[str] = set()
+    for hit in hits:
+        words = normalised(hit.text)
+        if words not in told:
+            told.add(words)
+            yield hit
 
 
 def _evicted(connection: Connection, entries: Sequence[EntryScore]) -> list[EntryScore]:

@@ -24,6 +24,7 @@ from memory.errors import EmbedderError
 from memory.ids import IdSource
 from memory.policy.late_interaction import query_tokens
 from memory.policy.ranking import Excerpt, RankedEntry
+from memory.policy.relevance import Floors, floors_of
 from memory.ports import EmbeddedQuery, Embedder, QueryEmbedder, TextIndex, TokenEmbedder, VectorIndex, Vectors
 from memory.records import EmbeddingProgress, EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import index_generations, search_entries
@@ -208,6 +209,10 @@ class SearchStore:
         )
         async with self._database.read() as connection:
             return {row.id: row.text for row in await connection.execute(query)}
+
+    def floors(self, source: Source) -> Floors:
+        """What is close enough to a query to be shown unasked, by the present embedder."""
+        return floors_of(self._embedder.name, source)
 
     async def embedded_or_none(self, query: str) -> EmbeddedQuery | None:
         """A query's vectors, or None (with a log line) where the embedder fails: full text still answers."""

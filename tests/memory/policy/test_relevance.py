@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory.policy.ranking import RankedEntry, rank
-from memory.policy.relevance import MESSAGE_FLOORS, Floor, Floors, above_floor, has_content, is_relevant
+from memory.policy.relevance import MESSAGE_FLOORS, Floor, Floors, above_floor, floors_of, has_content, is_relevant
 from memory.records import EntryScore, Scope, Source
 
 FLOOR = Floor(similarity=0.30, with_words=0.10)
@@ -113,3 +113,10 @@ def test_a_question_about_the_world_is_not_answered_by_one_word_in_common() -> N
                                record_id=1, text_score=3.0, similarity=0.29)])  # fmt: skip
     assert above_floor([found], "How many moons does Jupiter have?") == []
     assert above_floor([found], "When do I sleep badly? Is it the moon?") == [found]
+
+
+def test_every_source_has_floors_under_every_embedder_and_facts_need_more_of_a_question_about_the_world() -> None:
+    for embedder in ("all-MiniLM-L6-v2-int8", "all-MiniLM-L6-v2-int8+tokens-64", "an embedder of nobody"):
+        floors = {source: floors_of(embedder, source) for source in Source}
+        assert floors[Source.RECALL] == floors[Source.ARCHIVAL] == MESSAGE_FLOORS
+        assert floors[Source.FACT].world.similarity > MESSAGE_FLOORS.world.similarity

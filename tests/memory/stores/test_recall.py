@@ -274,6 +274,14 @@ async def test_the_floor_keeps_the_irrelevant_out(log: Log, ann: Scope) -> None:
         assert len(hits) == found, query
 
 
+async def test_what_was_said_often_is_shown_once_unasked_and_makes_room_for_others(log: Log, ann: Scope) -> None:
+    await log.append(ann, "the cat is called Tom", "The cat sleeps.", "the cat sleeps", "the cat sleeps")
+    await log.search.embed_pending()
+    hits = await log.store.search(reach_of(ann), "my cat sleeps", limit=2, evicted_only=False, floor=True)
+    assert [hit.text for hit in hits] == ["the cat sleeps", "the cat is called Tom"]
+    assert len(await log.found(reach_of(ann), "my cat sleeps", limit=3)) == 3
+
+
 async def test_a_long_message_is_found_by_its_end_and_shown_once_and_whole(log: Log, ann: Scope) -> None:
     text = "All quiet on the farm. " * 200 + "The kumquat tree fell."
     await log.append(ann, text)
