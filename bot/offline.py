@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from bot.offline_rules.answers import answer, searches
 from bot.offline_rules.digest import digest, digest_of_entries
+from bot.offline_rules.episode import told as story_told
 from bot.offline_rules.extraction import extracted
 from bot.offline_rules.notes import Changes, changes
 from bot.offline_rules.reading import SEARCHES, Turn, read_turn
@@ -46,6 +47,7 @@ _MEMORY_WORK: Mapping[str, Callable[[str, str], str]] = {
     "digest_journal": digest_of_entries,
     "extract_facts": extracted,
     "reconcile_facts": reconciled,
+    "write_episode": story_told,
 }
 
 _QUESTIONS = 2

@@ -14,6 +14,7 @@ from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
 from memory.processes.digests import Digests
+from memory.processes.episode_writer import WRITE_EPISODE, EpisodeWriter
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import DIGEST_JOURNAL, Journaling
@@ -149,6 +150,13 @@ def open_services(
         counter=counter,
         parameters=parameters,
     )
+    episode_writer = EpisodeWriter(
+        **shared,
+        facts=stores.facts,
+        episodes=stores.episodes,
+        procedures=stores.procedures,
+        reconciler=reconciler,
+    )
     runner = JobRunner(
         database=database,
         jobs=stores.jobs,
@@ -157,6 +165,7 @@ def open_services(
             CLOSE_SESSION: summarizer.close_session,
             LEARN: learner.learn,
             DIGEST_JOURNAL: journaling.digest,
+            WRITE_EPISODE: episode_writer.write,
         },
         clock=clock,
         attempts=parameters.job_attempts,

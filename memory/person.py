@@ -25,6 +25,7 @@ from memory.policy.presets import parts_of
 from memory.policy.relevance import has_content
 from memory.policy.working_memory import shown
 from memory.ports import EmbeddedQuery, TokenCounter
+from memory.processes.episode_writer import WRITE_EPISODE
 from memory.processes.journaling import without_secrets
 from memory.processes.learner import LEARN
 from memory.processes.prompt_sizes import PromptSize
@@ -348,7 +349,7 @@ class PersonMemory:
         if session is None or at - session.last_activity_at < self._services.parameters.session_idle:
             return
         await self._services.window.rest(session, at=at)
-        await self._services.jobs.settle_scope(self.place.scope, timeout=_CLOSING_SECONDS)
+        await self._services.jobs.settle_scope(self.place.scope, timeout=_CLOSING_SECONDS, besides=(WRITE_EPISODE,))
 
     async def _owed(self, tx: Transaction, item: InboxItem | None) -> InboxItem | None:
         """The inbox item as it is now. Another process may have taken it up, or its person may have been erased."""

@@ -79,6 +79,7 @@ Script = Answer | Callable[[ModelRequest], Answer | Awaitable[Answer]]
 _ASIDE = {
     "extract_facts": '{"candidates": []}',
     "reconcile_facts": '{"ops": []}',
+    "write_episode": '{"summary": "They talked."}',
     "summarize_window": "A digest.",
     "summarize_session": "A summary.",
     "digest_journal": "A digest of the journal.",

@@ -93,7 +93,7 @@ def _previous(summary: str) -> Iterator[_Line]:
     for line in summary.splitlines():
         text = line.strip()
         if text and text != _NOTHING:
-            yield _Line(text=text, worth=_worth(text), constraint=bool(_CONSTRAINT.search(text)), old=True)
+            yield _Line(text=text, worth=worth(text), constraint=bool(_CONSTRAINT.search(text)), old=True)
 
 
 def _said(log: str, agent_name: str) -> Iterator[_Line]:
@@ -101,13 +101,14 @@ def _said(log: str, agent_name: str) -> Iterator[_Line]:
         if entry["author"] == agent_name:
             continue
         for sentence in sentences(entry["text"]):
-            worth = _worth(sentence)
-            if worth and small_talk(sentence, ()) is None:
+            value = worth(sentence)
+            if value and small_talk(sentence, ()) is None:
                 text = f"[{entry['day']}] {entry['author']}: {sentence}"
-                yield _Line(text=text, worth=worth, constraint=bool(_CONSTRAINT.search(sentence)), old=False)
+                yield _Line(text=text, worth=value, constraint=bool(_CONSTRAINT.search(sentence)), old=False)
 
 
-def _worth(sentence: str) -> int:
+def worth(sentence: str) -> int:
+    """How much a sentence is worth keeping; 0 for not at all."""
     return (
         2 * bool(facts_in(sentence, None))
         + 2 * bool(re.search(r"\d", sentence) or names_a_date(sentence))

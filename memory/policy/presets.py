@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.parameters import Preset
 
@@ -17,6 +17,7 @@ class Parts:
         retrieval: past messages and documents are looked up for each message.
         rolling_summary: sessions are summed up when they end.
         facts: facts are learned after each exchange and looked up for each message.
+        experience: sessions become episodes when they end; those and procedures are looked up for each message.
     """
 
     tools: bool
@@ -24,13 +25,16 @@ class Parts:
     retrieval: bool
     rolling_summary: bool
     facts: bool
+    experience: bool
 
 
+_PAGING = Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=False, facts=False, experience=False)
+_NOTHING = Parts(tools=False, core_memory=False, retrieval=False, rolling_summary=False, facts=False, experience=False)
 _PARTS = {
-    Preset.FULL: Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=True, facts=True),
-    Preset.PAGING: Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=False, facts=False),
-    Preset.ROLLING: Parts(tools=False, core_memory=False, retrieval=False, rolling_summary=True, facts=False),
-    Preset.FACTS: Parts(tools=False, core_memory=False, retrieval=False, rolling_summary=False, facts=True),
+    Preset.FULL: replace(_PAGING, rolling_summary=True, facts=True, experience=True),
+    Preset.PAGING: _PAGING,
+    Preset.ROLLING: replace(_NOTHING, rolling_summary=True),
+    Preset.FACTS: replace(_NOTHING, facts=True),
 }
 
 

@@ -7,7 +7,7 @@ given back and done after the next start.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from datetime import timedelta
 
 import structlog
@@ -71,19 +71,20 @@ class JobRunner:
         while self._workers:
             await asyncio.wait(set(self._workers))
 
-    async def settle_scope(self, scope: Scope, *, timeout: float) -> bool:
+    async def settle_scope(self, scope: Scope, *, timeout: float, besides: Collection[str] = ()) -> bool:
         """Wait until none of a scope's jobs is due any more.
 
         Args:
             scope: whose jobs.
             timeout: longest wait, in seconds.
+            besides: kinds of jobs that are not waited for where they come last.
 
         Returns:
             False if the time ran out, or the database cannot be used.
         """
         try:
             async with asyncio.timeout(timeout):
-                while await self._is_due(scope) and not self._stopped:
+                while await self._is_due(scope, besides) and not self._stopped:
                     self.kick()
                     ended, _ = await asyncio.wait(set(self._workers), return_when=asyncio.FIRST_COMPLETED)
                     if not all(worker.cancelled() or worker.result() for worker in ended):
@@ -100,16 +101,16 @@ class JobRunner:
             worker.cancel()
         await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _is_due(self, scope: Scope) -> bool:
+    async def _is_due(self, scope: Scope, besides: Collection[str]) -> bool:
         """Whether the scope's next job can be run now, or is running here; all others wait for that one.
 
         One that another process has claimed is not waited for.
         """
         now = self._clock.now()
-        pending = (job for job in await self._jobs.unfinished(scope) if job.state is JobState.PENDING)
-        job = next(pending, None)
-        if job is None or job.due_at > now:
+        pending = [job for job in await self._jobs.unfinished(scope) if job.state is JobState.PENDING]
+        if not any(job.kind not in besides for job in pending) or pending[0].due_at > now:
             return False
+        job = pending[0]
         return job.key in self._running or job.claimed_until is None or job.claimed_until <= now
 
     async def _work(self) -> bool:

@@ -21,6 +21,7 @@ from memory.policy.summaries import in_pieces, within_words
 from memory.policy.tool_results import aged
 from memory.policy.trimming import plan_eviction
 from memory.ports import ChatModel, Clock, TokenCounter
+from memory.processes.episode_writer import WRITE_EPISODE
 from memory.processes.journaling import Journaling
 from memory.processes.summarizer import CLOSE_SESSION
 from memory.prompt.fitting import counted
@@ -128,8 +129,11 @@ class Window:
         left = await self._empty(session, tx)
         await self._working.clear(session, tx)
         if session.kept:
-            kind = CLOSE_SESSION if parts_of(self._in_force.current.preset).rolling_summary else FOLD
+            parts = parts_of(self._in_force.current.preset)
+            kind = CLOSE_SESSION if parts.rolling_summary else FOLD
             await self._add_job(session, tx, kind, subject=session.id)
+            if parts.experience:
+                await self._add_job(session, tx, WRITE_EPISODE, subject=session.id)
         tx.after_commit(lambda: _log.info("session_ended", session_id=session.id, messages=left))
         return True
 

@@ -13,6 +13,15 @@ from typing import Any
 from memory.messages import ModelRequest, SystemBlock, user_message
 from memory.policy.budget import cut_to_tokens
 from memory.policy.text import cut_middle
+from memory.prompt.answer_schemas import (
+    CANDIDATE_FIELDS,
+    INTEGER,
+    TEXT,
+    TEXT_OR_NULL,
+    list_of,
+    object_of,
+    one_of,
+)
 from memory.prompt.memory_work import message_log
 from memory.prompt.sections import block, indented, template
 from memory.records import Candidate, Fact, StoredMessage
@@ -21,48 +30,18 @@ _MOST_CHARACTERS = 8_000  # of one message; a longer one is cut in the middle
 _MAX_OUTPUT_TOKENS = 2_048
 
 
-def _object(**properties: Any) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-_TEXT = {"type": "string"}
-_TEXT_OR_NULL = {"type": ["string", "null"]}
-_NUMBER = {"type": "number"}
-
-_EXTRACTION: Mapping[str, Any] = _object(
-    candidates={
-        "type": "array",
-        "items": _object(
-            text=_TEXT,
-            kind={"type": "string", "enum": ["fact", "event"]},
-            subject=_TEXT,
-            predicate=_TEXT,
-            object=_TEXT,
-            category=_TEXT,
-            importance=_NUMBER,
-            confidence=_NUMBER,
-            valid_from=_TEXT_OR_NULL,
-            expires_at=_TEXT_OR_NULL,
-        ),
-    }
-)
+_EXTRACTION: Mapping[str, Any] = object_of(candidates=list_of(object_of(**CANDIDATE_FIELDS)))
 # The reason stands before the operation: a model that has to say why first decides better.
-_RECONCILIATION: Mapping[str, Any] = _object(
-    ops={
-        "type": "array",
-        "items": _object(
-            candidate={"type": "integer"},
-            reason=_TEXT,
-            op={"type": "string", "enum": ["ADD", "UPDATE", "DELETE", "NOOP"]},
+_RECONCILIATION: Mapping[str, Any] = object_of(
+    ops=list_of(
+        object_of(
+            candidate=INTEGER,
+            reason=TEXT,
+            op=one_of("ADD", "UPDATE", "DELETE", "NOOP"),
             id={"type": ["integer", "null"]},
-            text=_TEXT_OR_NULL,
-        ),
-    }
+            text=TEXT_OR_NULL,
+        )
+    )
 )
 
 

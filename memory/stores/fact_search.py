@@ -63,6 +63,11 @@ class FactReader:
         """The facts of these ids within reach, whatever their state; unknown ids are left out."""
         return await self._found(select(facts).where(in_reach(facts, reach), facts.c.id.in_(fact_ids)))
 
+    async def learned_from(self, scope: Scope, message_ids: Collection[int]) -> list[Fact]:
+        """The facts of a scope that are true now and were learned from these messages."""
+        query = select(facts).where(in_scope(facts, scope), facts.c.source_message.in_(message_ids), self._true())
+        return await self._found(query)
+
     async def count(self, scope: Scope) -> int:
         """How many facts of a scope are true now."""
         query = select(func.count()).select_from(facts).where(in_scope(facts, scope), self._true())
