@@ -28,7 +28,7 @@ from memory.messages import assistant_message, user_message
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import SystemClock
-from memory.processes.retriever import Retriever
+from memory.processes.retriever import Retriever, Wanted
 from memory.records import NewMessage, SearchHit
 from memory.system import MemorySystem, open_memory
 from memory.tokens import TiktokenCounter
@@ -94,17 +94,20 @@ async def measure(embedder: MiniLmEmbedder) -> Figures:
             memory = system.conversation(person=_PERSON, audience="dm", conversation=f"{_PERSON}:dm")
             stores = system.stores
             retriever = Retriever(
-                stores.recall, stores.archival, stores.facts, stores.search, clock=SystemClock(), zone=parameters.zone
+                recall=stores.recall,
+                archival=stores.archival,
+                facts=stores.facts,
+                episodes=stores.episodes,
+                procedures=stores.procedures,
+                search=stores.search,
+                clock=SystemClock(),
+                zone=parameters.zone,
             )
 
             async def given(message: str) -> tuple[SearchHit, ...]:
-                return await retriever.retrieve(
-                    memory.place.scope,
-                    memory.place.reach,
-                    message,
-                    limit=parameters.retrieved_hits,
-                    facts=parameters.retrieved_facts,
-                )
+                wanted = Wanted(hits=parameters.retrieved_hits, facts=parameters.retrieved_facts)
+                place = memory.place
+                return (await retriever.retrieve(place.scope, place.reach, message, wanted=wanted)).hits
 
             planted = await plant(system, memory, [one["text"] for one in content["memories"]])
             asked = [(question, planted[one["text"]]) for one in content["memories"] for question in one["questions"]]

@@ -173,6 +173,12 @@ class Settings(BaseSettings):
     retrieved_facts: int = _setting(
         _DEFAULTS.retrieved_facts, "Facts shown to the model with a message, at most.", "5", ge=0, le=50
     )
+    retrieved_episodes: int = _setting(
+        _DEFAULTS.retrieved_episodes, "Earlier sessions shown to the model with a message, at most.", "2", ge=0, le=20
+    )
+    retrieved_procedures: int = _setting(
+        _DEFAULTS.retrieved_procedures, "Approved procedures shown with a message, at most.", "2", ge=0, le=20
+    )
     reconcile_floor: float = _setting(
         _DEFAULTS.reconcile_floor,
         "Similarity below which a stored fact is not compared with a new one.",
@@ -433,6 +439,8 @@ class Settings(BaseSettings):
             tool_names=self.tool_names,
             similar_facts=self.similar_facts,
             retrieved_facts=self.retrieved_facts,
+            retrieved_episodes=self.retrieved_episodes,
+            retrieved_procedures=self.retrieved_procedures,
             reconcile_floor=self.reconcile_floor,
             summary_max_words=self.summary_max_words,
             summary_versions=self.summary_versions,

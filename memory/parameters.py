@@ -63,6 +63,8 @@ class MemoryParameters:
         window_summary_max_words: length of the digest of what left the window.
         similar_facts: stored facts that a new one is compared with.
         retrieved_facts: facts shown with a message, at most.
+        retrieved_episodes: earlier sessions shown with a message, at most.
+        retrieved_procedures: procedures shown with a message, at most.
         reconcile_floor: similarity below which a stored fact is not compared; contradictions often look unlike.
         max_deletes: facts that one exchange may retire unless the person asked to forget.
         summary_max_words: length of the rolling summary; a longer one is refused.
@@ -103,6 +105,8 @@ class MemoryParameters:
     window_summary_max_words: int = 200
     similar_facts: int = 5
     retrieved_facts: int = 5
+    retrieved_episodes: int = 2
+    retrieved_procedures: int = 2
     reconcile_floor: float = 0.0
     max_deletes: int = 3
     summary_max_words: int = 400

@@ -29,6 +29,7 @@ from memory.processes.episode_writer import WRITE_EPISODE
 from memory.processes.journaling import without_secrets
 from memory.processes.learner import LEARN
 from memory.processes.prompt_sizes import PromptSize
+from memory.processes.retriever import Wanted
 from memory.prompt.assembler import Gathered, Prompt, fixed_tokens, message_tokens
 from memory.prompt.fitting import fit_talk
 from memory.records import (
@@ -131,8 +132,7 @@ class PersonMemory:
     async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """Everything that the prompt of this exchange is made of."""
         window = await self._stores.recall.window(self.place.scope, self.place.conversation)
-        limit, facts = self._retrieved()
-        standing, working, journal, hits = await asyncio.gather(
+        standing, working, journal, found = await asyncio.gather(
             self._standing(exchange, tools=tools, now=now),
             self.working.load(exchange),
             self._journal(window),
@@ -140,8 +140,7 @@ class PersonMemory:
                 self.place.scope,
                 self.place.reach,
                 exchange.user.text,
-                limit=limit,
-                facts=facts,
+                wanted=self._wanted(),
                 exclude=frozenset(message.id for message in window) | {exchange.user.id},
                 embedded=exchange.embedded,
             ),
@@ -150,7 +149,8 @@ class PersonMemory:
             standing,
             history=tuple(message for message in window if message.id < exchange.user.id),
             turn=(exchange.user.message,),
-            hits=hits,
+            hits=found.hits,
+            unsearched=found.failed,
             working_memory=shown(working),
             journal=journal,
             channel_context=self._channel_context(exchange),
@@ -181,14 +181,19 @@ class PersonMemory:
         size = PromptSize(sections=prompt.report, tokens=prompt.tokens, messages=prompt.request.cached_messages)
         self._services.prompt_sizes.note(self.place.scope, size)
 
-    def _retrieved(self) -> tuple[int, int]:
-        """How many messages and documents, and how many facts, are looked for unasked."""
+    def _wanted(self) -> Wanted:
+        """How much is looked for unasked."""
         parameters = self._services.parameters
         parts = parts_of(parameters.preset)
-        return parameters.retrieved_hits if parts.retrieval else 0, parameters.retrieved_facts if parts.facts else 0
+        return Wanted(
+            hits=parameters.retrieved_hits if parts.retrieval else 0,
+            facts=parameters.retrieved_facts if parts.facts else 0,
+            episodes=parameters.retrieved_episodes if parts.experience else 0,
+            procedures=parameters.retrieved_procedures if parts.experience else 0,
+        )
 
     async def _embedded(self, new: NewMessage) -> EmbeddedQuery | None:
-        wanted = any(self._retrieved()) and has_content(new.message.text)
+        wanted = not self._wanted().nothing and has_content(new.message.text)
         return await self._services.retriever.embed(new.message.text) if wanted else None
 
     async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:

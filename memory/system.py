@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, suppress
 import structlog
 
 from memory.database import Transaction, open_database
+from memory.errors import DatabaseUnavailable
 from memory.exchange import Place
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
@@ -24,6 +25,7 @@ from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
 from memory.processes.importer import Importer
+from memory.processes.retriever import Wanted
 from memory.records import InboxItem, InboxState, Reach, SearchHit
 from memory.services import Services
 from memory.tidying import tidy
@@ -91,20 +93,24 @@ class MemorySystem:
         return PersonMemory(place, self._services)
 
     async def search(self, person: str, query: str, *, limit: int, audience: str | None = None) -> list[SearchHit]:
-        """Search a person's facts, messages and documents, best first, without a relevance floor.
+        """Search everything of a person's, best first, without a relevance floor.
 
         Args:
             person: whose.
             query: any text.
             limit: hits to return at most.
             audience: search as a conversation with this audience would; None for everything.
+
+        Raises:
+            DatabaseUnavailable: something could not be searched.
         """
         reach = await self._reach(person, audience)
         scope = scope_of(person, audience or "dm", self.parameters.sharing)
-        hits = await self._services.retriever.retrieve(
-            scope, reach, clean(query), limit=limit, facts=limit, floor=False
-        )
-        return sorted(hits, key=lambda hit: -hit.score)[:limit]
+        wanted = Wanted(hits=limit, facts=limit, episodes=limit, procedures=limit)
+        found = await self._services.retriever.retrieve(scope, reach, clean(query), wanted=wanted, floor=False)
+        if found.failed:
+            raise DatabaseUnavailable(f"Some of it could not be searched: {', '.join(found.failed)}. Try again.")
+        return list(found.hits[:limit])
 
     async def sweep_idle(self) -> int:
         """End the sessions that have been silent for too long. Returns how many this call ended."""

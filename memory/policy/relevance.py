@@ -45,6 +45,13 @@ _NOT_ABOUT_ONESELF = re.compile(
 )
 
 
+_QUESTION = re.compile(
+    r"[?？؟]|^\W*(?:what|when|where|which|who|why|how|did|do|was|were|tell me|remind me|summari[sz]e|wann|wo|wer|wie"
+    r"|qu[eé]|quand|quoi|cu[aá]ndo|cosa|quando)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floor:
     """What an entry must reach, one or the other.
@@ -137,6 +144,11 @@ def is_relevant(ranked: RankedEntry, floor: Floor) -> bool:
 def has_content(query: str) -> bool:
     """Whether any word of the query is more than a greeting, a thank-you, a lone letter or a small number."""
     return any(_is_content(word.lower()) for word in _WORD.findall(query))
+
+
+def asks(query: str) -> bool:
+    """Whether the message asks something, and does not only tell."""
+    return _QUESTION.search(query) is not None
 
 
 def _looks_up(query: str) -> bool:

@@ -1,4 +1,4 @@
-"""Has digests written anew that cover a message which was edited or deleted.
+"""Has digests and episodes written anew that cover a message which was edited or deleted.
 
 The rolling summary is written again from the version before the first that covers the message, the window summary
 from the session before. Where the version before is not kept any more, the summary stays as it is: it was written
@@ -13,29 +13,44 @@ from __future__ import annotations
 from datetime import datetime
 
 from memory.database import Transaction
+from memory.processes.episode_writer import WRITE_EPISODE
 from memory.processes.summarizer import CLOSE_SESSION
 from memory.processes.window import FOLD
 from memory.records import Session, StoredMessage
+from memory.stores.episodes import EpisodeStore
 from memory.stores.jobs import JobStore
+from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
 
 
 class Digests:
-    """The rolling and the window summaries, as far as they cover a message.
+    """The rolling and the window summaries and the episodes, as far as they cover a message.
 
     Args:
         sessions: hold the window summary, and know which version covers them.
         summaries: the rolling summaries.
         recall: knows what is folded.
+        episodes, procedures: the stories of sessions, and what was proposed because of them.
         jobs: write digests.
     """
 
-    def __init__(self, *, sessions: SessionStore, summaries: SummaryStore, recall: RecallStore, jobs: JobStore) -> None:
+    def __init__(
+        self,
+        *,
+        sessions: SessionStore,
+        summaries: SummaryStore,
+        recall: RecallStore,
+        episodes: EpisodeStore,
+        procedures: ProcedureStore,
+        jobs: JobStore,
+    ) -> None:
         self._sessions = sessions
         self._summaries = summaries
         self._recall = recall
+        self._episodes = episodes
+        self._procedures = procedures
         self._jobs = jobs
 
     async def renew_without(self, session: Session, tx: Transaction, *, message: StoredMessage, at: datetime) -> None:
@@ -53,6 +68,9 @@ class Digests:
             await self._again(session, tx, CLOSE_SESSION, subject=newest, session_id=newest, at=at)
         if message.folded:
             await self._fold_again(session, tx, message, at)
+        if await self._episodes.remove_of_session(session.scope, tx, session_id=session.id):
+            await self._procedures.withdraw_of_session(session.scope, tx, session_id=session.id)
+            await self._again(session, tx, WRITE_EPISODE, subject=session.id, session_id=session.id, at=at)
 
     async def _fold_again(self, session: Session, tx: Transaction, message: StoredMessage, at: datetime) -> None:
         following = await self._sessions.following(tx, session)

@@ -80,9 +80,16 @@ class EpisodeWriter:
     async def write(self, job: Job) -> None:
         """Write the episode of the session that the job is about.
 
+        Where somebody edits or deletes a message of it while the model is asked, it is told as it then is.
+
         Raises:
             ModelError: the model could not be asked; the job is tried again.
         """
+        while not await self._written(job):
+            _log.info("told_again", job=job.key)
+
+    async def _written(self, job: Job) -> bool:
+        """Write the episode; False where a message has changed meanwhile, and nothing was written."""
         scope, session_id = job.scope, int(job.payload["session"])
         log = await self._worth_telling(scope, session_id)
         story = await self._story(scope, log) if log else None
@@ -91,8 +98,10 @@ class EpisodeWriter:
         found = _found(story, log) if story else []
         lessons = await self._reconciler.compared(scope, found, asked_to_forget=False)
         async with self._database.transaction() as tx:
+            if log and not await self._recall.unchanged(scope, log):
+                return False
             if not await self._jobs.done(scope, tx, job=job) or story is None:
-                return
+                return True
             change = Change(actor="system", reason="end of a session", session_id=session_id, job=job.key)
             now = self._clock.now()
             await self._episodes.add(scope, tx, messages=log, narrative=story.narrative, change=change, at=now)
@@ -100,6 +109,7 @@ class EpisodeWriter:
             proposed = replace(change, reason="learned from a session")
             for how_to in story.procedures:
                 await self._procedures.propose(scope, tx, how_to=how_to, change=proposed, at=now)
+        return True
 
     async def _worth_telling(self, scope: Scope, session_id: int) -> Sequence[StoredMessage]:
         """What was said in the session; nothing where it is gone, off the record, or too little for a story."""

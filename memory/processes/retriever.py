@@ -1,25 +1,30 @@
 """Finds what known facts, past conversations and stored documents have to say about a message.
 
 Invariant: nothing below the relevance floor, nothing that stands in the window already, nothing twice. A source
-that fails is reported as failing, never as empty.
+that fails, or does not answer in time, is reported as failing, never as empty, and costs the others nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Iterable, Sequence
+from collections.abc import Awaitable
+from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 import structlog
 
-from memory.policy.fact_text import normalised
-from memory.policy.relevance import has_content
+from memory.errors import MemorySystemError
+from memory.policy.histogram import Histogram
+from memory.policy.merging import merged
+from memory.policy.relevance import asks, has_content
 from memory.policy.time_expressions import Period, periods_in
 from memory.ports import Clock, EmbeddedQuery
 from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore, Trace
+from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
+from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
 
@@ -28,35 +33,90 @@ _log = structlog.get_logger(__name__)
 # A question is in its beginning or its end; the embedder reads 256 tokens at most.
 _QUERY_CHARACTERS = 1_000
 
+# A search takes some hundredths of a second; what takes this long would keep the person waiting for nothing.
+_DEADLINE_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """How much is looked for, at most; with 0 a source is not searched.
+
+    Attributes:
+        hits: messages and documents together.
+    """
+
+    hits: int = 0
+    facts: int = 0
+    episodes: int = 0
+    procedures: int = 0
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no source is to be searched."""
+        return not any(self.most.values())
+
+    @property
+    def most(self) -> dict[Source, int]:
+        """The same by source; messages and documents count as messages."""
+        return {
+            Source.RECALL: self.hits,
+            Source.FACT: self.facts,
+            Source.EPISODE: self.episodes,
+            Source.PROCEDURE: self.procedures,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """What was found.
+
+    Attributes:
+        hits: best first.
+        failed: the sources that could not be searched, of which it is not known what they hold.
+    """
+
+    hits: tuple[SearchHit, ...] = ()
+    failed: tuple[Source, ...] = ()
+
 
 class Retriever:
-    """Searches facts, recall and archival memory at once for one message.
+    """Searches every source at once for one message.
 
     Args:
         recall: the verbatim log.
         archival: the documents.
         facts: what is lastingly true.
+        episodes: what happened.
+        procedures: how things are to be done.
         search: embeds the query, once for all sources.
         clock: says what "yesterday" is in a query.
         zone: the time zone in which days begin.
+
+    Attributes:
+        seconds: how long retrievals took so far.
     """
 
     def __init__(
         self,
+        *,
         recall: RecallStore,
         archival: ArchivalStore,
         facts: FactStore,
+        episodes: EpisodeStore,
+        procedures: ProcedureStore,
         search: SearchStore,
-        *,
         clock: Clock,
         zone: ZoneInfo,
     ) -> None:
         self._recall = recall
         self._archival = archival
         self._facts = facts
+        self._episodes = episodes
+        self._procedures = procedures
         self._search = search
         self._clock = clock
         self._zone = zone
+        self.seconds = Histogram()
 
     async def retrieve(
         self,
@@ -64,65 +124,85 @@ class Retriever:
         reach: Reach,
         query: str,
         *,
-        limit: int,
-        facts: int,
+        wanted: Wanted,
         exclude: frozenset[int] = frozenset(),
         floor: bool = True,
         embedded: EmbeddedQuery | None = None,
-    ) -> tuple[SearchHit, ...]:
-        """The best facts, best first, then the best messages and documents, best first.
+    ) -> Retrieved:
+        """What answers a message best, of all sources together.
 
         Args:
             scope: the scope of the conversation.
             reach: what it may read.
             query: the person's message.
-            limit: messages and documents to return at most; with 0 they are not searched.
-            facts: facts to return at most; with 0 they are not searched.
+            wanted: how much of each source.
             exclude: messages that stand in the window already.
             floor: leave out what is not relevant enough to be shown unasked.
             embedded: the query's vectors, as ``embed`` gives them, where the caller has it already.
         """
-        if not (limit or facts) or (floor and not has_content(query)):
-            return ()
+        if wanted.nothing or (floor and not has_content(query)):
+            return Retrieved()
         began = time.perf_counter()
         query = shortened(query)
         if embedded is None:
             embedded = await self.embed(query)
-        searches: list[Awaitable[list[SearchHit]]] = []
-        if facts:
-            searches.append(self._facts.search(reach, query, limit=facts, embedded=embedded, floor=floor))
-        if limit:
-            searches += [
-                self._recall.search(
-                    reach,
-                    query,
-                    limit=limit,
-                    evicted_only=False,
-                    exclude=exclude,
-                    embedded=embedded,
-                    periods=self.periods(query),
-                    floor=floor,
-                ),
-                self._archival.search(
-                    scope,
-                    reach,
-                    query,
-                    limit=limit,
-                    embedded=embedded,
-                    trace=Trace.LATER if floor else Trace.NEVER,
-                    floor=floor,
-                ),
-            ]
-        found = [hit for hits in await asyncio.gather(*searches) for hit in hits]
-        hits = _chosen(found, facts, limit)
+        searches = self._searches(scope, reach, query, wanted, exclude=exclude, floor=floor, embedded=embedded)
+        answers = await asyncio.gather(*(_within_deadline(source, search) for source, search in searches.items()))
+        failed = tuple(source for source, hits in zip(searches, answers, strict=True) if hits is None)
+        hits = merged([hit for hits in answers for hit in hits or ()], wanted.most)
+        seconds = time.perf_counter() - began
+        self.seconds = self.seconds.with_duration(seconds)
         _log.info(
             "memory_retrieval",
-            seconds=round(time.perf_counter() - began, 3),
+            seconds=round(seconds, 3),
             facts=sum(hit.source is Source.FACT for hit in hits),
             hits=len(hits),
             vector=embedded is not None,
+            failed=[source.value for source in failed],
         )
-        return hits
+        return Retrieved(hits=hits, failed=failed)
+
+    def _searches(
+        self,
+        scope: Scope,
+        reach: Reach,
+        query: str,
+        wanted: Wanted,
+        *,
+        exclude: frozenset[int],
+        floor: bool,
+        embedded: EmbeddedQuery | None,
+    ) -> dict[Source, Awaitable[list[SearchHit]]]:
+        """The searches to make, by source. A new source gets its line here."""
+        periods = self.periods(query)
+        trace = Trace.LATER if floor else Trace.NEVER
+        of_days = periods if not floor or asks(query) else ()
+        searches: dict[Source, Awaitable[list[SearchHit]]] = {}
+        if limit := wanted.facts:
+            searches[Source.FACT] = self._facts.search(reach, query, limit=limit, embedded=embedded, floor=floor)
+        if limit := wanted.hits:
+            searches[Source.RECALL] = self._recall.search(
+                reach,
+                query,
+                limit=limit,
+                evicted_only=False,
+                exclude=exclude,
+                embedded=embedded,
+                periods=periods,
+                floor=floor,
+            )
+            searches[Source.ARCHIVAL] = self._archival.search(
+                scope, reach, query, limit=limit, embedded=embedded, trace=trace, floor=floor
+            )
+        if limit := wanted.episodes:
+            searches[Source.EPISODE] = self._episodes.search(
+                reach, query, limit=limit, periods=of_days, embedded=embedded, floor=floor
+            )
+        if limit := wanted.procedures:
+            searches[Source.PROCEDURE] = self._procedures.applicable(
+                reach, query, limit=limit, embedded=embedded, floor=floor
+            )
+        return searches
 
     def periods(self, query: str) -> tuple[Period, ...]:
         """The times that a query asks about."""
@@ -140,20 +220,13 @@ def shortened(query: str) -> str:
     return f"{query[:_QUERY_CHARACTERS]}\n{query[-_QUERY_CHARACTERS:]}"
 
 
-def _chosen(found: Sequence[SearchHit], facts: int, limit: int) -> tuple[SearchHit, ...]:
-    """The best of either kind. Of hits with the same words the best stays, and a fact before any other."""
-    known = _best(hit for hit in found if hit.source is Source.FACT)[:facts]
-    told = {_words(hit) for hit in known}
-    others = _best(hit for hit in found if hit.source is not Source.FACT and _words(hit) not in told)[:limit]
-    return (*known, *others)
-
-
-def _best(hits: Iterable[SearchHit]) -> list[SearchHit]:
-    unique: dict[str, SearchHit] = {}
-    for hit in sorted(hits, key=lambda hit: -hit.score):
-        unique.setdefault(_words(hit), hit)
-    return list(unique.values())
-
-
-def _words(hit: SearchHit) -> str:
-    return normalised(hit.text)
+async def _within_deadline(source: Source, search: Awaitable[list[SearchHit]]) -> list[SearchHit] | None:
+    """What a source found; None, with a log line, where it failed."""
+    try:
+        async with asyncio.timeout(_DEADLINE_SECONDS):
+            return await search
+    except TimeoutError:
+        _log.warning("search_failed", source=source.value, error=f"no answer within {_DEADLINE_SECONDS} seconds")
+    except MemorySystemError as error:
+        _log.warning("search_failed", source=source.value, error=str(error))
+    return None

@@ -28,7 +28,7 @@ from memory.prompt.fitting import (
     message_tokens,
 )
 from memory.prompt.sections import Surroundings
-from memory.records import MemoryBlock, SearchHit, StoredMessage
+from memory.records import MemoryBlock, SearchHit, Source, StoredMessage
 
 __all__ = ["Gathered", "Prompt", "assemble", "fixed_tokens", "message_tokens"]
 
@@ -45,7 +45,8 @@ class Gathered:
         window_summary: digest of what left the window; may be empty.
         history: the messages in the window, oldest first, without those of this turn.
         turn: the newest user message, then this turn's own tool calls and results so far.
-        hits: what was found for the newest message: facts, best first, then the rest, best first.
+        hits: what was found for the newest message, best first.
+        unsearched: what could not be searched for it.
         now: the present moment, in the zone it is to be told in.
         channel_context: the latest messages of others in a shared channel; may be empty.
         working_memory: what the agent is doing just now; may be empty.
@@ -62,6 +63,7 @@ class Gathered:
     turn: tuple[Message, ...]
     hits: tuple[SearchHit, ...]
     now: datetime
+    unsearched: tuple[Source, ...] = ()
     channel_context: str = ""
     working_memory: str = ""
     journal: tuple[str, ...] = ()
@@ -180,7 +182,12 @@ class _Fitted:
 def _fitted(gathered: Gathered, room: int, parameters: MemoryParameters, counter: TokenCounter) -> _Fitted:
     """The messages and the retrieved text for which there is room, in estimated tokens."""
     around = fit_surroundings(
-        Surroundings(now=gathered.now, channel=gathered.channel_context, working=gathered.working_memory),
+        Surroundings(
+            now=gathered.now,
+            channel=gathered.channel_context,
+            working=gathered.working_memory,
+            unsearched=gathered.unsearched,
+        ),
         min(int(room * parameters.retrieved_share), room // 2),
         counter.count,
     )

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memory.records.scopes import Scope
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +77,7 @@ class EntryScore:
     Attributes:
         text_score: full-text score, higher is better, 0 where full text did not find it.
         similarity: cosine similarity, None where the vector index did not return it.
+        vector: the entry's own, of unit length, where it has one of the present embedder.
     """
 
     entry_id: int
@@ -81,6 +86,7 @@ class EntryScore:
     record_id: int
     text_score: float = 0.0
     similarity: float | None = None
+    vector: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +102,7 @@ class SearchHit:
         at: when it was said or stored.
         reason: why it was found, in a few words.
         message_ids: the messages it comes from.
+        vector: that of the entry that was found, by which two hits are told to say the same.
     """
 
     source: Source
@@ -107,6 +114,7 @@ class SearchHit:
     at: datetime
     reason: str
     message_ids: tuple[int, ...] = ()
+    vector: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -391,6 +391,7 @@ def _hit(passage: Row[Any], ranked: RankedEntry, now: datetime, recency_weight: 
         author=None,
         at=passage.created_at,
         reason=why_found(ranked),
+        vector=ranked.entry.vector,
         message_ids=() if passage.source_message is None else (passage.source_message,),
     )
 

@@ -40,6 +40,7 @@ def hit_of_episode(episode: Episode, ranked: RankedEntry | None, *, of_the_day: 
         at=episode.started_at,
         reason=" and ".join(reasons),
         message_ids=(episode.first_message, episode.last_message),
+        vector=ranked.entry.vector if ranked else None,
     )
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import ColumnElement, Select, and_, insert, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, delete, insert, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource, handle_of
@@ -140,17 +140,16 @@ class EpisodeStore:
         await self._search.put(scope, tx, source=Source.EPISODE, items=searchable_episode(after))
         return after
 
-    async def remove_of_message(self, scope: Scope, tx: Transaction, *, message_id: int) -> list[int]:
-        """Delete for good every episode that a message is a part of; the sessions they were of.
+    async def remove_of_session(self, scope: Scope, tx: Transaction, *, session_id: int) -> bool:
+        """Delete for good every episode of a session, forgotten or not; whether there was one.
 
-        An episode tells what its messages said, so that one whose message was deleted must not stay in any form.
+        An episode tells what its messages said, so that where one was deleted, it must not stay in any form.
         """
-        covers = and_(in_scope(table, scope), table.c.first_message <= message_id, table.c.last_message >= message_id)
-        rows = (await tx.connection.execute(select(table.c.id, table.c.session_id).where(covers))).all()
-        if rows:
-            await self._search.remove(scope, tx, source=Source.EPISODE, record_ids=[row.id for row in rows])
-            await tx.connection.execute(table.delete().where(covers))
-        return sorted({row.session_id for row in rows if row.session_id is not None})
+        mine = and_(in_scope(table, scope), table.c.session_id == session_id)
+        ids = (await tx.connection.execute(select(table.c.id).where(mine))).scalars().all()
+        await self._search.remove(scope, tx, source=Source.EPISODE, record_ids=ids)
+        await tx.connection.execute(delete(table).where(mine))
+        return bool(ids)
 
     async def search(
         self,

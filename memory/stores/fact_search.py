@@ -205,5 +205,6 @@ def _hit(fact: Fact, ranked: RankedEntry) -> SearchHit:
         author=None,
         at=fact.valid_from or fact.updated_at,
         reason=why_found(ranked),
+        vector=ranked.entry.vector,
         message_ids=() if fact.source_message is None else (fact.source_message,),
     )

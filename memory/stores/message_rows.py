@@ -35,6 +35,7 @@ def hit_of_message(message: StoredMessage, ranked: RankedEntry) -> SearchHit:
         author=message.author,
         at=message.sent_at,
         reason=why_found(ranked),
+        vector=ranked.entry.vector,
         message_ids=(message.id,),
     )
 

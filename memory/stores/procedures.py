@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, case, insert, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, delete, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -206,6 +206,14 @@ class ProcedureStore:
         async with self._database.read() as connection:
             return [procedure_of_row(row) for row in await connection.execute(query.order_by(procedures.c.id))]
 
+    async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
+        """Delete, for good, what was proposed because of a message and nobody approved."""
+        await self._drop(scope, tx, procedure_versions.c.source_message == source_message)
+
+    async def withdraw_of_session(self, scope: Scope, tx: Transaction, *, session_id: int) -> None:
+        """Delete, for good, what was proposed because of a session and nobody approved."""
+        await self._drop(scope, tx, procedure_versions.c.session_id == session_id)
+
     async def work_of(
         self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
     ) -> dict[str, str]:
@@ -255,6 +263,19 @@ class ProcedureStore:
         made = select(version.c.procedure_id).where(in_scope(version, scope), version.c.version == 1, mine)
         standing = and_(procedures.c.id.in_(made), procedures.c.version == 1)
         return await self._found(tx, select(procedures).where(in_scope(procedures, scope), standing))
+
+    async def _drop(self, scope: Scope, tx: Transaction, cause: ColumnElement[bool]) -> None:
+        version = procedure_versions
+        caused = select(version.c.procedure_id).where(in_scope(version, scope), version.c.version == 1, cause)
+        unapproved = procedures.c.state == ProcedureState.PROPOSED.value
+        proposed = select(procedures.c.id).where(
+            in_scope(procedures, scope),
+            procedures.c.id.in_(caused),
+            unapproved,
+        )
+        ids = (await tx.connection.execute(proposed)).scalars().all()
+        await tx.connection.execute(delete(procedures).where(in_scope(procedures, scope), procedures.c.id.in_(ids)))
+        await tx.connection.execute(delete(version).where(in_scope(version, scope), version.c.procedure_id.in_(ids)))
 
     async def _revise(
         self, tx: Transaction, procedure: Procedure, action: str, change: Change, at: datetime

@@ -258,12 +258,14 @@ class SearchStore:
         self, rows: Sequence[Any], source: Source, text_scores: Mapping[int, float], vector: Vectors | None
     ) -> list[EntryScore]:
         similarity: dict[int, float] = {}
+        own: dict[int, Vectors] = {}
         embedded = [row for row in rows if row.embedder == self._embedder.name]
         if vector is not None and embedded:
             # From the rows, for text matches and neighbours alike, so that the two scores add up fairly.
             vectors = vectors_from_bytes([row.vector for row in embedded], self._embedder.dimensions)
             cosines = np.clip(vectors @ vector, -1.0, 1.0).tolist()
             similarity = {row.id: cosine for row, cosine in zip(embedded, cosines, strict=True)}
+            own = {row.id: one for row, one in zip(embedded, vectors, strict=True)}
         return [
             EntryScore(
                 entry_id=row.id,
@@ -272,6 +274,7 @@ class SearchStore:
                 record_id=row.record_id,
                 text_score=text_scores.get(row.id, 0.0),
                 similarity=similarity.get(row.id),
+                vector=own.get(row.id),
             )
             for row in rows
         ]

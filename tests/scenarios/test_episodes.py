@@ -251,3 +251,27 @@ async def test_a_forgotten_episode_is_found_no_more_and_can_be_brought_back(tmp_
         [hit] = await store.search(ANN, "launch Friday")
         assert hit.record_id == episode.id
         assert await episodes(world) == [episode]
+
+
+async def test_where_a_message_is_deleted_its_session_is_told_anew_without_it(tmp_path: Path) -> None:
+    def quoting(request: ModelRequest) -> str:
+        log = request.messages[0].text.split("<session_log>")[1]
+        how = {"name": "Launches", "description": log[:200], "steps": ["Ask."], "triggers": []}
+        return json.dumps({**STORY, "summary": log, "procedures": [how]})
+
+    async with running(tmp_path, memory_model=ScriptedModel(only="write_episode", default=quoting)) as world:
+        await sit(world, *SAID, "The password of the yard gate is a swan.", "The yard is open on Mondays only.")
+        [episode] = await episodes(world)
+        assert "swan" in episode.narrative.summary
+        [said] = [
+            message
+            for message in await world.system.stores.recall.log(episode.scope, [episode.change.session_id or 0])
+            if "swan" in message.text and message.platform_id
+        ]
+        await world.system.retraction.deleted(episode.conversation, [said.platform_id or ""])
+        await world.system.settle()
+        [again] = await episodes(world, forgotten=True)
+        everything = json.dumps(await world.system.privacy.export("console:ann"))
+    assert again.id != episode.id
+    assert "Mondays" in again.narrative.summary
+    assert "swan" not in everything
