@@ -152,6 +152,8 @@ def open_services(
     )
     episode_writer = EpisodeWriter(
         **shared,
+        **log,
+        parameters=parameters,
         facts=stores.facts,
         episodes=stores.episodes,
         procedures=stores.procedures,
