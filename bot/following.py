@@ -57,11 +57,14 @@ class Following:
         """
         match change:
             case MessageEdited():
+                self._system.talk.retract(change.channel, change.id)
                 self._keep_early([change.id], change)
                 text = redact(clean(change.text))
                 if await self._system.retraction.edited(change.channel, change.id, text=text, at=change.at):
                     self._early.pop(change.id, None)
             case MessagesDeleted():
+                for message_id in change.ids:
+                    self._system.talk.retract(change.channel, message_id)
                 self._keep_early(change.ids, change)
                 for message_id in await self._system.retraction.deleted(change.channel, change.ids):
                     self._early.pop(message_id, None)

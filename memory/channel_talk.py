@@ -86,12 +86,16 @@ class ChannelTalk:
             room = self._rooms.get(room.parent or "", room)
         return _before(room, person=person, message_id=message_id, at=at)
 
-    def retract(self, conversation: str, message_id: str) -> None:
-        """Forget one line: its message was deleted."""
-        room = self._rooms.get(conversation)
-        for known in (room, self._rooms.get(room.parent or "") if room else None):
-            if known is not None:
-                _drop(known, lambda line: line.id == message_id)
+    def retract(self, channel: str, message_id: str) -> None:
+        """Forget one line: its message was edited or deleted.
+
+        Args:
+            channel: the key of the channel; its threads count as part of it.
+            message_id: the platform's id.
+        """
+        for key, room in self._rooms.items():
+            if f"{key}:".startswith(f"{channel}:") or room.parent == channel:
+                _drop(room, lambda line: line.id == message_id)
 
     def forget(self, person: str) -> None:
         """Forget everything that a person said and was answered."""

@@ -43,6 +43,7 @@ from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.journal_sources import JournalSources
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.posts import PostStore
 from memory.stores.preferences import PreferenceStore
@@ -210,7 +211,8 @@ def _retraction(
         inbox=stores.inbox,
         sessions=stores.sessions,
         facts=FactSources(FactTable(stores.search, stores.fact_revisions, counter), stores.fact_revisions),
-        learned=(stores.journal, stores.archival, stores.procedures, BlockSources()),
+        learned=(JournalSources(stores.search), stores.archival, stores.procedures, BlockSources()),
+        asked_for=(stores.reminders,),
         replies=stores.reply_sources,
         working=stores.working,
         digests=Digests(

@@ -135,19 +135,26 @@ class Journaling:
     async def digest(self, job: Job) -> None:
         """Put a digest in the place of the oldest entries; they are archived.
 
+        Where one of them goes meanwhile, since its message was edited or deleted, the others are digested anew.
+
         Raises:
             ModelError: the model could not be asked; the job is tried again.
         """
+        while not await self._is_digested(job):
+            _log.info("journal_digested_again", job=job.key)
+
+    async def _is_digested(self, job: Job) -> bool:
+        """Digest; False where an entry is gone meanwhile, and nothing was written."""
         scope, keep = job.scope, int(job.payload["keep"])
         entries = await self._journal.tail(scope, None)
         old = entries[: max(0, len(entries) - keep)][:_MOST_AT_ONCE]
         text = await self._digested(old) if len(old) > 1 else ""
         async with self._database.transaction() as tx:
-            if not await self._jobs.done(scope, tx, job=job):
-                return
-            if not text:
-                return
-            await self._put_in_place(scope, tx, old, text, job)
+            if not {entry.id for entry in old} <= {entry.id for entry in await self._journal.tail(scope, None)}:
+                return False
+            if await self._jobs.done(scope, tx, job=job) and text:
+                await self._put_in_place(scope, tx, old, text, job)
+        return True
 
     async def _digested(self, old: Sequence[JournalEntry]) -> str:
         zone = self._in_force.current.zone

@@ -57,6 +57,7 @@ class Retraction:
         sessions: whether a message is to be kept.
         facts: the facts that a message taught.
         learned: all else that is learned or saved from messages.
+        asked_for: what a person asked for in a message and was promised. It goes with the message, but not by an edit.
         replies: what replies were given.
         working: the working memory that a message's tools may have written to.
         digests: the summaries that cover a message.
@@ -75,6 +76,7 @@ class Retraction:
         sessions: SessionStore,
         facts: FactSources,
         learned: Sequence[Withdrawable],
+        asked_for: Sequence[Withdrawable],
         replies: ReplySourceStore,
         working: WorkingStore,
         digests: Digests,
@@ -89,6 +91,7 @@ class Retraction:
         self._sessions = sessions
         self._facts = facts
         self._learned = learned
+        self._asked_for = asked_for
         self._replies = replies
         self._working = working
         self._digests = digests
@@ -165,7 +168,7 @@ class Retraction:
         scope, now = message.scope, self._clock.now()
         change = Change(actor="system", reason=f"source message {'edited' if edited else 'deleted'}")
         again = await self._facts.withdraw(scope, tx, message_id=message.id, change=change, at=now, edited=edited)
-        for store in self._learned:
+        for store in self._learned if edited else (*self._learned, *self._asked_for):
             await store.withdraw(scope, tx, source_message=message.id)
         session = await self._sessions.get(scope, message.session_id)
         if session is not None:

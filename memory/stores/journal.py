@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import and_, delete, insert, select, update
+from sqlalchemy import and_, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -205,13 +205,6 @@ class JournalStore(JournalReader):
             await tx.connection.execute(
                 update(table).where(in_scope(table, scope), table.c.id.in_(some_ids)).values(**back)
             )
-
-    async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
-        """Delete what came from a message: the events that were learned from it, the results of tools it called for."""
-        mine = in_scope(table, scope) & (table.c.source_message == source_message)
-        gone = (await tx.connection.execute(select(table.c.id).where(mine))).scalars().all()
-        await tx.connection.execute(delete(table).where(mine))
-        await self._search.remove(scope, tx, source=Source.JOURNAL, record_ids=gone)
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every entry of a scope, in the order they were noted."""

@@ -171,6 +171,11 @@ class ReminderStore:
         async with self._database.transaction() as tx:
             return (await tx.connection.execute(delete(table).where(table.c.ended_at < before))).rowcount
 
+    async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
+        """Delete, for good, the reminders that a message asked for."""
+        mine = in_scope(table, scope) & (table.c.source_message == source_message)
+        await tx.connection.execute(delete(table).where(mine))
+
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every reminder of a scope."""
         return await rows_of_scope(self._database, table, scope)
