@@ -107,7 +107,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             ),
         )
         rules = SpeakingRules(access=settings.access, mode=settings.channel_mode, answer_bots=settings.answer_bots)
-        listener = Listener(system=system, rules=rules, clock=clock)
+        listener = Listener(system=system, rules=rules, clock=clock, refusals=handler.refusals)
         yield Application(
             settings=settings,
             system=system,

@@ -15,6 +15,7 @@ import structlog
 
 from bot import replies
 from bot.chat import ChannelAdapter, DeliveryRefused, IncomingMessage, OutgoingMessage
+from bot.refusals import Refusals
 from bot.reply_stream import ReplyStream, Sleep
 from memory.ports import OnText
 from memory.records import InboxItem, InboxState
@@ -59,13 +60,17 @@ class Delivery:
         admin_reads_dms: SLACK_ADMIN_READS_DMS, of which people are told.
         drafts: STREAM_REPLIES, whether an answer is shown while it is written.
         sleep: waits between two drafts.
+        refusals: notes which channels take no answers.
     """
 
-    def __init__(self, *, system: MemorySystem, admin_reads_dms: bool, drafts: bool, sleep: Sleep) -> None:
+    def __init__(
+        self, *, system: MemorySystem, admin_reads_dms: bool, drafts: bool, sleep: Sleep, refusals: Refusals
+    ) -> None:
         self._system = system
         self._admin_reads_dms = admin_reads_dms
         self._drafts = drafts
         self._sleep = sleep
+        self._refusals = refusals
 
     @asynccontextmanager
     async def drafting(self, task: Task) -> AsyncIterator[Callable[[], OnText] | None]:
@@ -112,6 +117,7 @@ class Delivery:
             except DeliveryRefused as error:
                 _log.warning("delivery_refused", inbox_id=task.item.id, error=str(error))
                 state = InboxState.DROPPED
+            self._refusals.note(outgoing.conversation, refused=state is InboxState.DROPPED)
         await self._system.mark(task.item, state)
 
     @staticmethod

@@ -57,15 +57,14 @@ class Following:
         """
         match change:
             case MessageEdited():
-                self._system.talk.retract(change.channel, change.id)
                 self._keep_early([change.id], change)
                 text = redact(clean(change.text))
+                self._system.talk.reword(change.channel, change.id, text)
                 if await self._system.retraction.edited(change.channel, change.id, text=text, at=change.at):
                     self._early.pop(change.id, None)
             case MessagesDeleted():
-                for message_id in change.ids:
-                    self._system.talk.retract(change.channel, message_id)
                 self._keep_early(change.ids, change)
+                self._system.talk.retract(change.channel, change.ids)
                 for message_id in await self._system.retraction.deleted(change.channel, change.ids):
                     self._early.pop(message_id, None)
             case PlaceLeft():

@@ -19,6 +19,7 @@ from bot.agent import Agent, TurnResult
 from bot.attachments import DEFAULT_LIMITS, AttachmentLimits, read_attachments
 from bot.chat import ChannelAdapter, DeliveryFailed, IncomingMessage, incoming_from_json, incoming_to_json
 from bot.delivery import Delivery, Task
+from bot.refusals import Refusals
 from bot.reply_stream import Sleep
 from bot.scope_queues import ScopeQueues
 from memory.errors import AnsweredElsewhere, MemorySystemError
@@ -45,6 +46,9 @@ class ChatHandler:
         attachment_limits: how large a file may be to be read.
         drafts: STREAM_REPLIES, whether an answer is shown while it is written.
         sleep: waits for so many seconds.
+
+    Attributes:
+        refusals: the channels that take no answers for now.
     """
 
     def __init__(
@@ -62,7 +66,10 @@ class ChatHandler:
         self._agent = agent
         self._clock = clock
         self._attachment_limits = attachment_limits
-        self._delivery = Delivery(system=system, admin_reads_dms=admin_reads_dms, drafts=drafts, sleep=sleep)
+        self.refusals = Refusals(clock)
+        self._delivery = Delivery(
+            system=system, admin_reads_dms=admin_reads_dms, drafts=drafts, sleep=sleep, refusals=self.refusals
+        )
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
         self._in_flight: set[int] = set()

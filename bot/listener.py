@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 import structlog
 
 from bot.chat import IncomingMessage, OnMessage
+from bot.refusals import Refusals
 from bot.speaking import Addressed, Heard, Speaker, SpeakingRules, Verdict, verdict
 from memory.channel_talk import Line
 from memory.policy.audience import scope_of
@@ -38,12 +39,14 @@ class Listener:
         system: knows the channels.
         rules: what the operator chose.
         clock: where the time comes from.
+        refusals: the channels that take no answers for now.
     """
 
-    def __init__(self, *, system: MemorySystem, rules: SpeakingRules, clock: Clock) -> None:
+    def __init__(self, *, system: MemorySystem, rules: SpeakingRules, clock: Clock, refusals: Refusals) -> None:
         self._system = system
         self._rules = rules
         self._clock = clock
+        self._refusals = refusals
         self._budget = LoopBudget()
 
     async def is_for_us(self, heard: Heard) -> bool:
@@ -57,7 +60,7 @@ class Listener:
         if not where.is_direct:  # whose owner alone may silence it, by not writing
             state = await self._system.stores.channels.load(where.key, where.parent)
         decided = verdict(heard, state, self._rules)
-        answered = decided is Verdict.ANSWER and self._within_budget(heard)
+        answered = decided is Verdict.ANSWER and self._refusals.may_speak(where) and self._within_budget(heard)
         if decided is not Verdict.IGNORE and not where.is_direct:
             await self._overhear(heard, for_us=answered)
         if answered:

@@ -9,7 +9,7 @@ Invariant: bounded in channels, in lines of each, in the length of a line and in
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -62,8 +62,7 @@ class ChannelTalk:
             parent: the key of the channel that a thread hangs on.
             in_parent: the line begins a thread, so that it stands in the channel too.
         """
-        if len(line.text) > _LONGEST_LINE:
-            line = replace(line, text=f"{line.text[:_LONGEST_LINE]} …")
+        line = _with_text(line, line.text)
         self._keep(line, self._room(conversation, parent))
         if in_parent and parent is not None:
             self._keep(line, self._room(parent, None))
@@ -86,16 +85,17 @@ class ChannelTalk:
             room = self._rooms.get(room.parent or "", room)
         return _before(room, person=person, message_id=message_id, at=at)
 
-    def retract(self, channel: str, message_id: str) -> None:
-        """Forget one line: its message was edited or deleted.
+    def retract(self, channel: str, ids: Collection[str]) -> None:
+        """Forget messages that were deleted in a channel or in one of its threads."""
+        for room in self._rooms_of(channel):
+            _drop(room, lambda line: line.id in ids)
 
-        Args:
-            channel: the key of the channel; its threads count as part of it.
-            message_id: the platform's id.
-        """
-        for key, room in self._rooms.items():
-            if f"{key}:".startswith(f"{channel}:") or room.parent == channel:
-                _drop(room, lambda line: line.id == message_id)
+    def reword(self, channel: str, message_id: str, text: str) -> None:
+        """Put what a message says by now in the place of what it said."""
+        for room in self._rooms_of(channel):
+            lines = [_with_text(line, text) if line.id == message_id else line for line in room.lines]
+            room.lines.clear()
+            room.lines.extend(lines)
 
     def forget(self, person: str) -> None:
         """Forget everything that a person said and was answered."""
@@ -109,12 +109,19 @@ class ChannelTalk:
             self._rooms.popitem(last=False)
         return room
 
+    def _rooms_of(self, channel: str) -> list[_Room]:
+        return [room for key, room in self._rooms.items() if key == channel or key.startswith(f"{channel}:")]
+
     @staticmethod
     def _keep(line: Line, room: _Room) -> None:
         while room.lines and line.at - room.lines[0].at > _LIFETIME:
             room.lines.popleft()
         if not (line.id and any(known.id == line.id for known in room.lines)):
             room.lines.append(line)
+
+
+def _with_text(line: Line, text: str) -> Line:
+    return replace(line, text=text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} …")
 
 
 def _before(room: _Room, *, person: str, message_id: str | None, at: datetime) -> list[Line]:

@@ -47,7 +47,7 @@ class World:
 
     def rule(self, rules: SpeakingRules) -> None:
         """From now on the bot speaks by these rules."""
-        self.listener = Listener(system=self.system, rules=rules, clock=self.clock)
+        self.listener = Listener(system=self.system, rules=rules, clock=self.clock, refusals=self.handler.refusals)
 
     def incoming(
         self, text: str, *, who: str = "ann", where: Conversation | None = None, message_id: str | None = None
@@ -142,7 +142,7 @@ async def running(
         yield World(
             system=system,
             handler=handler,
-            listener=Listener(system=system, rules=rules or SpeakingRules(), clock=clock),
+            listener=Listener(system=system, rules=rules or SpeakingRules(), clock=clock, refusals=handler.refusals),
             reminders=reminders,
             following=Following(system=system, accept=handler.accept, clock=clock),
             channel=channel,

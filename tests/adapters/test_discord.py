@@ -27,6 +27,8 @@ from bot.speaking import Addressed, Heard, Speaker
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
 from tests.doubles.discord_world import FORUM, START, TEXT, VIEW_CHANNEL, VOICE, Channel, Member
+from tests.fakes import RecordingChannel
+from tests.world import running
 
 
 class Inbox:
@@ -645,3 +647,27 @@ def test_the_invitation_asks_for_what_the_bot_needs() -> None:
     assert Permissions(int(permissions[1])) == Permissions(
         view_channel=True, send_messages=True, send_messages_in_threads=True, read_message_history=True
     )
+
+
+async def test_a_forbidden_channel_is_not_asked_again_with_every_message(
+    discord: DiscordDouble, tmp_path: Path
+) -> None:
+    ann, guild = discord.add_user("Ann"), discord.add_guild("Garden")
+    channel, open_channel = discord.add_channel(guild, "locked"), discord.add_channel(guild, "general")
+    discord.script("POST", f"/channels/{channel.id}/messages$", *[Scripted(status=403)] * 100)
+    discord.script("POST", f"/channels/{channel.id}/typing$", *[Scripted(status=403)] * 100)
+    async with (
+        running(tmp_path, channel=RecordingChannel("discord")) as world,
+        started(discord, world.handler.accept, is_for_us=world.listener.is_for_us) as adapter,
+    ):
+        world.handler.attach({"discord": adapter})
+        for _ in range(100):
+            await discord.post(channel, ann, f"{discord.bot.mention} hello")
+            if discord.posts < 3:
+                refused = discord.posts
+                await discord.until(lambda refused=refused: discord.posts > refused)
+                await world.handler.idle()
+        await discord.post(open_channel, ann, f"{discord.bot.mention} hello")
+        await discord.until_sent(1)
+
+    assert discord.posts < 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.chat import Conversation
+from bot.chat import Conversation, DeliveryRefused
 from bot.commands import Group, Invocation
 from bot.listener import LoopBudget
 from bot.speaking import Addressed, Heard, Speaker, SpeakingRules
@@ -123,3 +123,29 @@ def test_a_loop_budget_counts_each_pair_by_itself() -> None:
     assert not budget.spend(("a", "c"), clock.now())
     assert budget.spend(("b", "c"), clock.now())
     assert budget.spend(("a", "d"), clock.now())
+
+
+async def test_a_channel_that_takes_no_answers_is_left_alone_for_a_while_and_then_tried_again(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        accept = world.listener.guard(world.handler.accept)
+
+        async def ask(where: Conversation = CHANNEL) -> None:
+            await accept(world.incoming("hello", where=where))
+            await world.handler.idle()
+
+        world.channel.failures = [DeliveryRefused("no permission") for _ in range(100)]
+        for _ in range(100):
+            await ask()
+        assert len(world.channel.failures) == 97
+        assert len(world.model.requests) == 3
+        world.clock.advance(minutes=10)
+        await ask()
+        await ask()
+        assert len(world.channel.failures) == 96
+        world.channel.failures = []
+        await ask(Conversation(platform="console", key="console:other", audience=SERVER))
+        assert world.channel.texts == ["ok"]
+        world.clock.advance(minutes=10)
+        for _ in range(3):
+            await ask()
+        assert world.channel.texts == ["ok"] * 4

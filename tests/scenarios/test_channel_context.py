@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from bot.changes import MessageEdited, MessagesDeleted
 from bot.chat import Conversation
+from bot.following import Following
 from bot.speaking import Access, Addressed, Heard, Listed, SpeakingRules
 from memory.parameters import MemoryParameters
 from tests.desk import Desk, learning
@@ -161,3 +163,15 @@ async def test_a_thread_shows_its_own_talk_and_one_that_just_begins_that_of_its_
         await said(world, "In the thread.", where=THREAD, in_thread=True, addressed=Addressed.OTHERS)
         assert await asked(world, where=THREAD, in_thread=True) == "- [09:00, Bob] In the thread."
         assert await asked(world, where=THREAD, in_thread=True) == ""
+
+
+async def test_what_its_author_edits_or_deletes_is_edited_and_deleted_there_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        following = Following(system=world.system, accept=world.handler.accept, clock=world.clock)
+        for text in ("One.", "Two.", "Three."):
+            message = world.incoming(text, who="bob", where=CHANNEL, message_id=text)
+            await world.listener.is_for_us(Heard(message=message))
+        edit = MessageEdited(channel=CHANNEL.key, id="One.", text="First.", at=world.clock.now())
+        await following.apply(edit)
+        await following.apply(MessagesDeleted(channel=CHANNEL.key, ids=("Two.",)))
+        assert await asked(world) == "- [09:00, Bob] First.\n- [09:00, Bob] Three."

@@ -205,6 +205,28 @@ async def test_an_open_channel_is_answered_whatever_is_said_there(slack: SlackDo
         assert len(slack.posts()) == 1
 
 
+async def test_a_group_message_knows_nothing_private_and_no_answer_asks_for_the_history(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    slack.add_channel("G2", is_mpim=True, is_private=True)
+    async with workspace(slack, tmp_path) as place:
+        await place.say("U1", "D1", "My secret is PLUM.")
+        event = slack.message("U1", "G2", f"<@{BOT_USER}> what is my secret?", channel_type="mpim")
+        await (await slack.deliver(event)).wait()
+        await place.world.handler.idle()
+        assert "PLUM" not in str(place.world.model.requests[-1])
+        assert len(slack.posts()) == 2
+        assert not slack.called("conversations.history")
+        assert not slack.called("conversations.replies")
+
+
+async def test_what_others_said_in_a_channel_is_shown_where_a_thread_begins(slack: SlackDouble, tmp_path: Path) -> None:
+    async with workspace(slack, tmp_path) as place:
+        await (await slack.deliver(slack.message("U2", "C1", "Lunch at noon?", channel_type="channel"))).wait()
+        await place.say("U1", "C1", "what do you think?")
+        assert "Bea] Lunch at noon?" in place.world.model.requests[-1].messages[-1].text
+
+
 async def test_everyone_gets_their_data_as_a_file_in_their_direct_chat(slack: SlackDouble, tmp_path: Path) -> None:
     async with workspace(slack, tmp_path) as place:
         await place.say("U1", "C1", "I live in Oslo.")
