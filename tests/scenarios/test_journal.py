@@ -52,6 +52,11 @@ async def lines(world: World, who: str = "ann") -> list[str]:
     return [entry.text for entry in await world.system.stores.journal.tail(scope, None)]
 
 
+def holding(folder: Path, text: str) -> list[str]:
+    """The names of the files that hold a text."""
+    return [file.name for file in folder.iterdir() if text.encode() in file.read_bytes()]
+
+
 async def test_a_result_is_seen_once_and_then_only_as_its_line(tmp_path: Path) -> None:
     async with running(tmp_path, extra_tools=(TOOL,)) as world:
         world.model.answers = [looks_up(), looks_up(), "At 07:15."]
@@ -78,6 +83,21 @@ async def test_the_whole_result_stays_and_is_found_by_its_inside(tmp_path: Path)
         assert numbered.entry.result is not None
         [message] = await world.system.stores.recall.get(place.reach, [numbered.entry.result.message_id])
         assert message.message.tool_results[0].content == TIMETABLE.strip()
+
+
+async def test_a_secret_in_what_a_tool_says_is_stored_nowhere(tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2" * 9
+
+    async def leaky(memory: PersonMemory, exchange: Exchange, arguments: RouteArguments) -> str:
+        return f"The token is {key}, and the ferry leaves at 07:15."
+
+    tool = Tool(name="timetable", description="Look up a timetable.", arguments=RouteArguments, run=leaky)
+    async with running(tmp_path, extra_tools=(tool,)) as world:
+        await fill(world, 1)
+        place = world.memory().place
+        [hit] = await world.system.stores.journal.search(place.reach, "ferry token", limit=3)
+        assert "[secret removed]" in hit.text
+    assert not holding(tmp_path, key)
 
 
 async def test_lines_of_exchanges_that_left_the_window_stand_in_the_data_block(tmp_path: Path) -> None:
