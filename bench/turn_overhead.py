@@ -20,14 +20,15 @@ import statistics
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
 
+from loop_lag import LoopLag, percentile
 from rich.console import Console
 from rich.table import Table
 from stand_ins import InstantModel, Nowhere
@@ -51,7 +52,6 @@ from memory.system import MemorySystem, open_memory
 from memory.tokens import TiktokenCounter
 
 _WARM_UP = 12  # turns: the window has then its usual size, and everything is loaded
-_HEARTBEAT = 0.005
 _WHERE = Conversation(platform="console", key=CONVERSATION, audience="dm")
 
 
@@ -71,33 +71,6 @@ class Figures:
     loop_lag: tuple[float, float]
     memory_mib: float
     start_seconds: tuple[float, float] = (0.0, 0.0)
-
-
-class LoopLag:
-    """How late a task that wants to wake every few milliseconds wakes."""
-
-    def __init__(self) -> None:
-        self.late: list[float] = []
-
-    @asynccontextmanager
-    async def watched(self) -> AsyncIterator[None]:
-        """Watch the loop while the context is open."""
-        task = asyncio.create_task(self._beat())
-        try:
-            yield
-        finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-
-    async def _beat(self) -> None:
-        while True:
-            began = perf_counter()
-            await asyncio.sleep(_HEARTBEAT)
-            self.late.append(max(0.0, perf_counter() - began - _HEARTBEAT) * 1_000)
-
-    def figures(self) -> tuple[float, float]:
-        """The 99th percentile and the worst, in milliseconds."""
-        return _percentile(self.late, 99), max(self.late)
 
 
 class Bench:
@@ -259,7 +232,7 @@ async def _measure(folder: Path, size: int, turns: int) -> Figures:
         await embedder.close()
     return Figures(
         messages=size,
-        phases={phase: (statistics.median(took), _percentile(took, 95)) for phase, took in bench.samples.items()},
+        phases={phase: (statistics.median(took), percentile(took, 95)) for phase, took in bench.samples.items()},
         loop_lag=lag.figures(),
         memory_mib=memory_mib,
     )
@@ -315,10 +288,6 @@ def show(measured: list[Figures]) -> None:
 
 def _pair(values: tuple[float, float]) -> str:
     return f"{values[0]:.1f} ({values[1]:.1f})"
-
-
-def _percentile(values: list[float], percent: int) -> float:
-    return statistics.quantiles(values, n=100, method="inclusive")[percent - 1] if len(values) > 1 else values[0]
 
 
 def main() -> None:
