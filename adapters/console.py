@@ -148,7 +148,7 @@ class ConsoleAdapter:
         raise FileUnreadable("a terminal has no files")
 
     @asynccontextmanager
-    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+    async def typing(self, conversation: Conversation, asked: str) -> AsyncIterator[None]:
         """A terminal shows no typing sign."""
         yield
 

@@ -259,6 +259,6 @@ class DiscordAdapter:
         """Fetch a file of a message; see ``discord_files.fetch_file``. Raises FileUnreadable."""
         return await fetch_file(self._client, message, file, limit=limit)
 
-    def typing(self, conversation: Conversation) -> AbstractAsyncContextManager[None]:
+    def typing(self, conversation: Conversation, asked: str) -> AbstractAsyncContextManager[None]:
         """Show that an answer is being written."""
-        return self._delivery.typing(conversation)
+        return self._delivery.typing(conversation, asked)

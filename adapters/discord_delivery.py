@@ -182,7 +182,7 @@ class DiscordDelivery:
         return is_same
 
     @asynccontextmanager
-    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+    async def typing(self, conversation: Conversation, asked: str) -> AsyncIterator[None]:
         """Show that an answer is being written, from the background, so that it delays nothing."""
         indicator = asyncio.create_task(self._keep_typing(conversation))
         try:

@@ -30,6 +30,8 @@ COMMAND_SCOPES = frozenset({"commands", "files:write", "im:write"})
 """What commands need besides: to be called, and to send files into direct chats. Chatting works without."""
 FILE_SCOPES = frozenset({"files:read"})
 """What reading files that people attach needs. Answering what they write works without."""
+SIGN_SCOPES = frozenset({"assistant:write", "reactions:write"})
+"""What signs need besides: to be an agent in Slack's view of agents, and to react while an answer is written."""
 
 _log = structlog.get_logger(__name__)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 import structlog
@@ -31,11 +31,13 @@ from adapters.slack_directory import SlackDirectory
 from adapters.slack_errors import TRANSPORT_ERRORS, start_failure
 from adapters.slack_files import SlackFiles
 from adapters.slack_intake import SlackIntake
+from adapters.slack_signs import SlackSigns
 from adapters.slack_socket import SocketConnection
 from bot.changes import OnChange, PlaceEntered, ignore_change
 from bot.chat import AttachedFile, Conversation, DeliveryFailed, IncomingMessage, OnMessage, OutgoingMessage
 from bot.commands import Commands
 from bot.listener import IsForUs, plainly_for_us
+from bot.reply_stream import Sleep
 from memory.ports import Clock, SystemClock
 
 SLACK_API = "https://slack.com/api/"
@@ -55,6 +57,7 @@ class SlackAdapter:
         signing_secret: without an app token, events come over HTTP and must carry its signature.
         api_url: another address for Slack's API, as ``https://host/api/``.
         clock: tells how long names and channels are remembered.
+        sleep: waits before a sign is shown.
     """
 
     platform = "slack"
@@ -71,6 +74,7 @@ class SlackAdapter:
         signing_secret: str | None = None,
         api_url: str | None = None,
         clock: Clock | None = None,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._bot_token = bot_token
         self._on_message = on_message
@@ -86,6 +90,7 @@ class SlackAdapter:
         self._client = AsyncWebClient(token=bot_token, base_url=self._api_url, retry_handlers=[], logger=self._logger)
         self._files = SlackFiles(self._client, token=bot_token, api_url=self._api_url)
         self._clock = clock or SystemClock()
+        self._signs = SlackSigns(self._client, sleep=sleep)
         self._app: AsyncApp | None = None
         self._intake: SlackIntake | None = None
         self._commands: SlackCommands | None = None
@@ -152,6 +157,7 @@ class SlackAdapter:
             await self._intake.drain()
         if self._commands:
             await self._commands.stop()
+        await self._signs.stop()
         if self._watch:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
@@ -196,10 +202,9 @@ class SlackAdapter:
         """Whether an earlier attempt already reached Slack; True where Slack does not let us look."""
         return await self._running_delivery().was_delivered(message)
 
-    @asynccontextmanager
-    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
-        """Nothing is shown: Slack lets bots show that they write only in assistant threads."""
-        yield
+    def typing(self, conversation: Conversation, asked: str) -> AbstractAsyncContextManager[None]:
+        """Show that an answer is being written; see ``SlackSigns.writing``."""
+        return self._signs.writing(conversation, asked)
 
     async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
         """Fetch a file of a message; see ``SlackFiles.fetch``. Raises FileUnreadable."""

@@ -76,6 +76,6 @@ class Nowhere:
         raise FileUnreadable("there are no files")
 
     @asynccontextmanager
-    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+    async def typing(self, conversation: Conversation, asked: str) -> AsyncIterator[None]:
         """Nobody sees it."""
         yield

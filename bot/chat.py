@@ -185,8 +185,13 @@ class ChannelAdapter(Protocol):
         """
         ...
 
-    def typing(self, conversation: Conversation) -> AbstractAsyncContextManager[None]:
-        """Show that an answer is being written, for as long as the context is open. Never raises."""
+    def typing(self, conversation: Conversation, asked: str) -> AbstractAsyncContextManager[None]:
+        """Show that an answer is being written, for as long as the context is open. Never raises.
+
+        Args:
+            conversation: where it will be.
+            asked: the platform's id of the message that is answered.
+        """
         ...
 
 

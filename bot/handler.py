@@ -189,7 +189,7 @@ class ChatHandler:
         exchange: Exchange | None = None
         failed = False
         try:
-            async with task.channel.typing(task.incoming.conversation):
+            async with task.channel.typing(task.incoming.conversation, task.incoming.id):
                 read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
                 exchange = await memory.begin(_new_message(task.incoming, read.files), task.item)
                 now = max(self._clock.now(), task.incoming.sent_at)

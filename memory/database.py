@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -24,6 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
+from memory.in_thread import finished, immediate, present_connection, working_on
 from memory.sqlite_driver import Connector
 
 _BUSY_TIMEOUT_MS = 30_000
@@ -66,6 +67,7 @@ class Database:
         self.name = Path(engine.url.database or "").name
         self._reading = reading
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._connector = connector
         self._writing = asyncio.Lock()  # SQLite has one writer; waiting here is fair and does not poll
 
@@ -78,6 +80,9 @@ class Database:
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A connection for reading. Each statement sees what is committed when it begins."""
+        if (present := present_connection()) is not None:
+            yield immediate(present)
+            return
         with _said_plainly():
             async with self.engine.connect() as connection:
                 yield connection
@@ -91,8 +96,23 @@ class Database:
         Returns:
             what ``read`` returned.
         """
+        if (present := present_connection()) is not None:
+            return read(present)
         with _said_plainly():
             return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_in_thread, read)
+
+    async def read_in_one_trip(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
+        """Let stores read one after the other, in one thread. Each statement sees what is committed when it begins.
+
+        Args:
+            work: calls the stores' reading methods, and waits for nothing else.
+        """
+
+        def read(connection: Connection) -> _Result:
+            with working_on(connection):
+                return finished(work)
+
+        return await self.read_together(read)
 
     def _read_in_thread(self, read: Callable[[Connection], _Result]) -> _Result:
         with self._reading.connect() as connection:
@@ -109,6 +129,31 @@ class Database:
                         transaction = Transaction(connection)
                         yield transaction
         transaction.committed()
+
+    async def write(self, work: Callable[[Transaction], Coroutine[Any, Any, _Result]]) -> _Result:
+        """A write transaction as ``transaction()``, in one trip to a thread: for work that is brief and often done.
+
+        Args:
+            work: calls the stores' methods, which then also read within the transaction, and waits for nothing else.
+        """
+        async with self._writing:
+            with _said_plainly():
+                writing = asyncio.get_running_loop().run_in_executor(self._writer, self._write_in_thread, work)
+                try:
+                    transaction, result = await asyncio.shield(writing)
+                except asyncio.CancelledError:
+                    (await writing)[0].committed()
+                    raise
+        transaction.committed()
+        return result
+
+    def _write_in_thread(
+        self, work: Callable[[Transaction], Coroutine[Any, Any, _Result]]
+    ) -> tuple[Transaction, _Result]:
+        with self._reading.connect().execution_options(keepsake_writes=True) as connection, connection.begin():
+            transaction = Transaction(immediate(connection))
+            with working_on(connection):
+                return transaction, finished(lambda: work(transaction))
 
     async def checkpoint(self) -> bool:
         """Move SQLite's write-ahead log into the database file and empty it.
@@ -144,6 +189,7 @@ class Database:
     async def close(self) -> None:
         """Close every connection, after what is being read."""
         await asyncio.to_thread(self._readers.shutdown)
+        await asyncio.to_thread(self._writer.shutdown)
         self._reading.dispose()
         await self.engine.dispose()
         await self._connector.settle()
@@ -183,9 +229,10 @@ async def open_database(url: str) -> Database:
         async_creator=connector.connect,
     )
     reading = create_engine(
-        "sqlite://", pool_size=_READERS, poolclass=QueuePool, hide_parameters=True, creator=connector.open
+        "sqlite://", pool_size=_READERS + 1, poolclass=QueuePool, hide_parameters=True, creator=connector.open
     )
     event.listen(reading, "connect", _on_connect)
+    event.listen(reading, "begin", _on_begin)
     event.listen(engine.sync_engine, "connect", _on_connect)
     event.listen(engine.sync_engine, "begin", _on_begin)
     database = Database(engine, reading, connector)

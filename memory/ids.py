@@ -12,6 +12,7 @@ import base64
 import hashlib
 import secrets
 from datetime import UTC, datetime, timedelta
+from threading import Lock
 
 from memory.ports import Clock
 
@@ -29,14 +30,16 @@ class IdSource:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last = 0
+        self._drawing = Lock()  # database threads draw as well as the event loop
 
     def next(self) -> int:
         """A new id."""
         milliseconds = max(0, (self._clock.now() - _EPOCH) // timedelta(milliseconds=1))
         # Half of the low bits are random, so that a run of ids within a millisecond does not spill over.
         candidate = (milliseconds << _LOW_BITS) | secrets.randbits(_LOW_BITS - 1)
-        self._last = max(candidate, self._last + 1)
-        return self._last
+        with self._drawing:
+            self._last = max(candidate, self._last + 1)
+            return self._last
 
 
 def handle_of(record_id: int) -> str:

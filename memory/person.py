@@ -87,21 +87,24 @@ class PersonMemory:
         scope = self.place.scope
         await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
-        async with self._services.database.transaction() as tx:
-            item = await self._owed(tx, item)
+
+        async def store(tx: Transaction) -> Exchange:
+            present = await self._owed(tx, item)
             session = await self._session(tx, new.sent_at)
-            if item is not None and item.message_id is not None:
-                stored = await self._stores.recall.get(self.place.reach, [item.message_id])
+            if present is not None and present.message_id is not None:
+                stored = await self._stores.recall.get(self.place.reach, [present.message_id])
                 if stored:
                     return Exchange(user=stored[0], session=session)
-            [counted] = await self._as_edited([counted], item)
+            edited = self._as_edited([counted], present)
             [user] = await self._stores.recall.append(
-                scope, tx, session=session, messages=[counted], at=self._services.clock.now()
+                scope, tx, session=session, messages=edited, at=self._services.clock.now()
             )
             await self._stores.sessions.touch(scope, tx, session_id=session.id, at=new.sent_at)
-            if item is not None:
-                await self._stores.inbox.begin(scope, tx, item=item, message_id=user.id)
-        return Exchange(user=user, session=session)
+            if present is not None:
+                await self._stores.inbox.begin(scope, tx, item=present, message_id=user.id)
+            return Exchange(user=user, session=session)
+
+        return await self._services.database.write(store)
 
     async def keep_unanswered(self, new: NewMessage, item: InboxItem) -> None:
         """Store a message that will not be answered, straight into recall; nothing where nothing is to be kept.
@@ -112,38 +115,41 @@ class PersonMemory:
         """
         await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
-        async with self._services.database.transaction() as tx:
+
+        async def store(tx: Transaction) -> None:
             present = await self._owed(tx, item)
             session = await self._session(tx, new.sent_at)
             if not session.kept or (present is not None and present.message_id is not None):
                 return
-            [counted] = await self._as_edited([counted], present)
             [kept] = await self._stores.recall.append(
                 self.place.scope,
                 tx,
                 session=session,
-                messages=[counted],
+                messages=self._as_edited([counted], present),
                 evicted=EvictionReason.UNANSWERED,
                 at=self._services.clock.now(),
             )
             await self._stores.inbox.begin(self.place.scope, tx, item=item, message_id=kept.id)
+
+        await self._services.database.write(store)
         self._services.indexer.kick()
 
     async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """Everything that the prompt of this exchange is made of."""
-        window = await self._stores.recall.window(self.place.scope, self.place.conversation)
-        standing, working, journal, found = await asyncio.gather(
-            self._standing(exchange, tools=tools, now=now),
-            self.working.load(exchange),
-            self._journal(window),
-            self._services.retriever.retrieve(
-                self.place.scope,
-                self.place.reach,
-                exchange.user.text,
-                wanted=self._wanted(),
-                exclude=frozenset(message.id for message in window) | {exchange.user.id},
-                embedded=exchange.embedded,
-            ),
+
+        async def read() -> tuple[Gathered, str, tuple[str, ...], Sequence[StoredMessage]]:
+            window = await self._stores.recall.window(self.place.scope, self.place.conversation)
+            standing = await self._standing(exchange, tools=tools, now=now)
+            return standing, shown(await self.working.load(exchange)), await self._journal(window), window
+
+        standing, working, journal, window = await self._services.database.read_in_one_trip(read)
+        found = await self._services.retriever.retrieve(
+            self.place.scope,
+            self.place.reach,
+            exchange.user.text,
+            wanted=self._wanted(),
+            exclude=frozenset(message.id for message in window) | {exchange.user.id},
+            embedded=exchange.embedded,
         )
         return replace(
             standing,
@@ -151,7 +157,7 @@ class PersonMemory:
             turn=(exchange.user.message,),
             hits=found.hits,
             unsearched=found.failed,
-            working_memory=shown(working),
+            working_memory=working,
             journal=journal,
             channel_context=self._channel_context(exchange),
         )
@@ -200,9 +206,8 @@ class PersonMemory:
         """What a prompt of this conversation holds before any message."""
         scope = self.place.scope
         parts = parts_of(self.parameters.preset)
-        summary, blocks, zone = await asyncio.gather(
-            self._stores.summaries.latest(scope), self._stores.blocks.load(scope), self._stores.preferences.zone(scope)
-        )
+        summary, blocks = await self._stores.summaries.latest(scope), await self._stores.blocks.load(scope)
+        zone = await self._stores.preferences.zone(scope)
         return Gathered(
             agent_name=self._services.parameters.agent_name,
             audience_note=audience_note(self.place.audience),
@@ -253,17 +258,18 @@ class PersonMemory:
             ]
         )
         ratio, samples = services.counter.calibration
-        async with services.database.transaction() as tx:
+
+        async def store(tx: Transaction) -> Session:
             session = await present_session(self._stores.sessions, exchange)
             await self._owed(tx, item)
-            if not await self._stores.recall.unchanged(scope, [exchange.user]):
-                added = _in_words(added)  # tools were called with words that the person took back meanwhile
+            # Tools were called with words that the person may have taken back meanwhile.
+            unchanged = await self._stores.recall.unchanged(scope, [exchange.user])
             if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
                 stored = await self._stores.recall.append(
                     scope,
                     tx,
                     session=session,
-                    messages=added,
+                    messages=added if unchanged else _in_words(added),
                     exchange_id=exchange.user.id,
                     evicted=None if session.ended_at is None else EvictionReason.SESSION_END,
                     at=now,
@@ -277,6 +283,9 @@ class PersonMemory:
                 await self._explain_and_learn(exchange, tx, given=given, at=now)
             if item is not None:
                 await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
+            return session
+
+        session = await services.database.write(store)
         if session.kept and self.place.audience != "dm":
             self._note_answer(reply, now)
 
@@ -329,7 +338,9 @@ class PersonMemory:
         services = self._services
         services.indexer.kick()  # not before the reply, which would wait for the same processors
         # Measured anew: the turn may have failed before it knew, or have written to core memory.
-        standing = await self._standing(exchange, tools=tools, now=services.clock.now())
+        standing = await services.database.read_in_one_trip(
+            lambda: self._standing(exchange, tools=tools, now=services.clock.now())
+        )
         fixed = await asyncio.to_thread(
             fixed_tokens, standing, parameters=services.parameters, counter=services.counter
         )
@@ -340,13 +351,13 @@ class PersonMemory:
     async def _counted(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
         return await asyncio.to_thread(_count_all, messages, self._services.counter)
 
-    async def _as_edited(self, messages: Sequence[NewMessage], item: InboxItem | None) -> Sequence[NewMessage]:
+    def _as_edited(self, messages: Sequence[NewMessage], item: InboxItem | None) -> Sequence[NewMessage]:
         """The messages of an inbox item in the words that its author put in place of the first ones."""
         if item is None or item.edited_text is None:
             return messages
         text, at = item.edited_text, item.edited_at
         edited = [replace(new, message=reworded(new.message, text), edited_at=at) for new in messages]
-        return await self._counted(edited)
+        return _count_all(edited, self._services.counter)
 
     async def _end_idle(self, at: datetime) -> None:
         """Let a session rest that has been silent for too long, and wait a moment for its summary."""

@@ -132,13 +132,13 @@ class MemorySystem:
 
     async def mark(self, item: InboxItem, state: InboxState) -> None:
         """Note how far an accepted message has come."""
-        async with self.transaction() as tx:
-            await self.stores.inbox.mark(item.scope, tx, item=item, state=state)
+        await self._services.database.write(lambda tx: self.stores.inbox.mark(item.scope, tx, item=item, state=state))
 
     async def note_draft(self, item: InboxItem, draft: tuple[str, ...]) -> None:
         """Note the ids of the messages that show an answer while it is written, before the first one as none."""
-        async with self.transaction() as tx:
-            await self.stores.inbox.note_draft(item.scope, tx, item=item, draft=draft)
+        await self._services.database.write(
+            lambda tx: self.stores.inbox.note_draft(item.scope, tx, item=item, draft=draft)
+        )
 
     async def sending(self, item: InboxItem, reply: str) -> bool:
         """Note the reply that is about to be sent.
@@ -149,10 +149,13 @@ class MemorySystem:
         Raises:
             AnsweredElsewhere: the message has another answer, or is done with.
         """
-        async with self.transaction() as tx:
+
+        async def note(tx: Transaction) -> bool:
             present = await self.stores.inbox.owed(item.scope, tx, item=item, reply=reply)
             await self.stores.inbox.mark(item.scope, tx, item=item, state=InboxState.SENDING, reply=reply)
             return present is not None and await self.stores.consent.greet(item.scope, tx, at=item.accepted_at)
+
+        return await self._services.database.write(note)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:

@@ -172,7 +172,7 @@ class RecordingChannel:
         return self.files[file.id]
 
     @asynccontextmanager
-    async def typing(self, conversation: Conversation) -> AsyncIterator[None]:
+    async def typing(self, conversation: Conversation, asked: str) -> AsyncIterator[None]:
         self.typing_in.append(conversation.key)
         yield
 

@@ -98,7 +98,7 @@ class Learner:
 
     async def _learned(self, job: Job) -> bool:
         """Learn from the exchange; False where it has changed meanwhile, and nothing was learned."""
-        lesson = await self._lesson(job)
+        lesson = await self._database.read_in_one_trip(lambda: self._lesson(job))
         candidates = await self._extracted(lesson) if lesson and worth_learning(lesson.user.text) else ()
         found = [
             Found(candidate=candidate, source_message=lesson.user.id, said_at=lesson.user.sent_at)

@@ -53,8 +53,8 @@ class EmbeddingQueue:
         if not pending:
             return 0
         embedded = await self._embed([row.text for row in pending])
-        async with self._database.transaction() as tx:
-            written = await self._write(tx, {row.id: stored for row, stored in zip(pending, embedded, strict=True)})
+        vectors = {row.id: stored for row, stored in zip(pending, embedded, strict=True)}
+        written = await self._database.write(lambda tx: self._write(tx, vectors))
         _log.info("entries_embedded", entries=written, embedder=self._embedder.name)
         return len(pending)
 

@@ -72,9 +72,12 @@ class InboxStore:
             "accepted_at": at,
             "state": item.state.value,
         }
+
+        async def insert_row(tx: Transaction) -> None:
+            await tx.connection.execute(insert(inbox).values(row))
+
         try:
-            async with self._database.transaction() as tx:
-                await tx.connection.execute(insert(inbox).values(row))
+            await self._database.write(insert_row)
         except IntegrityError:  # its key is there: only the database can tell when two processes ask at once
             return None
         return item

@@ -107,12 +107,15 @@ class JobStore:
             .order_by(jobs.c.due_at, jobs.c.id)
             .limit(1)
         )
-        async with self._database.transaction() as tx:
+
+        async def take(tx: Transaction) -> Job | None:
             row = (await tx.connection.execute(query)).first()
             if row is None:
                 return None
             await self._set(tx, _job(row), claimed_until=now + lease, attempts=row.attempts + 1)
-        return _job(row, attempts=row.attempts + 1)
+            return _job(row, attempts=row.attempts + 1)
+
+        return await self._database.write(take)
 
     async def done(self, scope: Scope, tx: Transaction, *, job: Job) -> bool:
         """Note that a job is done, in the transaction of its effect.

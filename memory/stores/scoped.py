@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import (
@@ -34,14 +35,17 @@ from memory.records import Change, Reach, Scope
 from memory.schema import closed_scopes
 
 _SCOPE_COLUMNS = ("person", "audience")
+_CONDITIONS = 2_048  # kept, since making one takes longer than running it; they hold ids alone
 _KEYS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
 
 
+@lru_cache(_CONDITIONS)
 def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
     """The rows of exactly this scope."""
     return and_(table.c.person == scope.person, table.c.audience == scope.audience)
 
 
+@lru_cache(_CONDITIONS)
 def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     """The rows that a conversation of this reach may read: of closed scopes none."""
     mine = and_(table.c.person == reach.person, table.c.audience.not_in(closed_audiences(reach.person)))

@@ -132,7 +132,7 @@ async def test_a_terminal_shows_no_typing_and_is_never_written_to_twice() -> Non
     chat = Chat(["hello"])
     await chat.adapter.run()
     [message] = chat.accepted
-    async with chat.adapter.typing(message.conversation):
+    async with chat.adapter.typing(message.conversation, "m1"):
         assert await chat.adapter.was_delivered(answer_to(message, "HELLO"))
 
 

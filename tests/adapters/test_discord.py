@@ -544,14 +544,14 @@ async def test_typing_shows_without_delaying_or_failing_the_turn(discord: Discor
     async with started(discord) as adapter:
         asked = await discord.post(chat, ann, "hello")
         message = answer(chat, asked)
-        async with adapter.typing(message.conversation):
+        async with adapter.typing(message.conversation, "m1"):
             await discord.until(lambda: discord.typing == [chat.id])
             await adapter.send(message)
         for failure in (Scripted(status=403), Scripted(cut=True)):
             discord.script("POST", "/typing$", failure)
-            async with adapter.typing(message.conversation):
+            async with adapter.typing(message.conversation, "m1"):
                 await discord.until_scripts_are_used()
-    async with adapter.typing(message.conversation):
+    async with adapter.typing(message.conversation, "m1"):
         pass
 
 

@@ -161,3 +161,17 @@ async def test_a_draft_can_be_ended_where_the_channel_cannot_be_read(chat: Chat)
         assert not await adapter.was_delivered(chat.answer("All words.", ids))
         await adapter.send(replace(chat.answer("All words."), draft=ids))
     assert chat.shown == ["All words."]
+
+
+async def test_a_short_rate_limit_is_waited_for_and_a_long_one_is_told(chat: Chat) -> None:
+    def limited(seconds: float) -> Scripted:
+        body = {"message": "You are being rate limited.", "retry_after": seconds, "global": False}
+        return Scripted(status=429, body=body, headers={"Via": "1.1 google"})
+
+    chat.discord.script("POST", "/messages$", limited(0.01), limited(600.0))
+    with pytest.raises(DeliveryFailed) as failed:
+        await chat.adapter.draft(chat.answer("Hello"))
+    assert failed.value.retry_after == 600.0
+    await chat.adapter.send(chat.answer("Hello."))
+    assert chat.shown == ["Hello."]
+    assert chat.discord.posts == 3

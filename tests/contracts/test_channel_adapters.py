@@ -309,8 +309,8 @@ async def test_what_was_shown_of_an_answer_becomes_the_answer(stage: Stage) -> N
 async def test_showing_that_one_writes_never_fails_a_turn(stage: Stage) -> None:
     answer = await stage.answer()
     stage.trouble(DeliveryRefused)
-    async with stage.adapter.typing(answer.conversation):
+    async with stage.adapter.typing(answer.conversation, answer.in_reply_to):
         pass
-    async with stage.adapter.typing(answer.conversation):
+    async with stage.adapter.typing(answer.conversation, answer.in_reply_to):
         with pytest.raises((DeliveryRefused, DeliveryFailed)):
             await stage.adapter.send(answer)

@@ -152,6 +152,7 @@ class SlackDouble:
         self.responses: list[dict[str, Any]] = []
         self.ephemeral: list[dict[str, Any]] = []
         self.streaming: set[str] = set()
+        self.reactions: list[tuple[str, str, str]] = []
         self.files: dict[str, UploadedFile] = {}
         self.shared: dict[str, SharedFile] = {}
         self.file_requests: list[str] = []
@@ -461,6 +462,9 @@ class SlackDouble:
             "chat.postMessage": self._post_message,
             "chat.postEphemeral": self._post_ephemeral,
             "chat.update": self._update,
+            "assistant.threads.setStatus": lambda params: {},
+            "reactions.add": self._react,
+            "reactions.remove": self._take_reaction_back,
             "chat.startStream": self._start_stream,
             "chat.appendStream": self._append_stream,
             "chat.stopStream": self._stop_stream,
@@ -511,6 +515,14 @@ class SlackDouble:
         }
         self.messages[channel].append(post)
         return {"channel": channel, "ts": post["ts"], "message": post}
+
+    def _react(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        self.reactions.append((params["channel"], params["timestamp"], params["name"]))
+        return {}
+
+    def _take_reaction_back(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        self.reactions.remove((params["channel"], params["timestamp"], params["name"]))
+        return {}
 
     def _own(self, params: Mapping[str, Any]) -> dict[str, Any] | None:
         return next((post for post in self.posts(params["channel"]) if post["ts"] == params["ts"]), None)

@@ -39,7 +39,7 @@ async def test_an_answer_goes_to_its_thread_without_pinging_anybody(slack: Slack
 
 
 async def test_an_answer_in_a_direct_chat_stays_flat(slack: SlackDouble, inbox: Inbox) -> None:
-    async with started(slack, inbox) as adapter, adapter.typing(answer("x").conversation):
+    async with started(slack, inbox) as adapter, adapter.typing(answer("x").conversation, "1.0"):
         await adapter.send(answer("hello"))
     [post] = slack.posts()
     assert (post["channel"], post.get("thread_ts")) == ("D1", None)

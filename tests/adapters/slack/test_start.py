@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.slack_access import COMMAND_SCOPES, FILE_SCOPES, SCOPES
+from adapters.slack_access import COMMAND_SCOPES, FILE_SCOPES, SCOPES, SIGN_SCOPES
 from adapters.slack_changes import CHANGE_EVENTS
 from adapters.slack_events import EVENTS
 from bot.chat import AdapterStartFailed
@@ -61,10 +61,11 @@ async def test_missing_scopes_are_named_at_the_start(slack: SlackDouble, inbox: 
 
 def test_the_manifest_asks_for_what_the_adapter_uses() -> None:
     manifest = json.loads(MANIFEST.read_text())
-    assert set(manifest["oauth_config"]["scopes"]["bot"]) == SCOPES | COMMAND_SCOPES | FILE_SCOPES
+    assert set(manifest["oauth_config"]["scopes"]["bot"]) == SCOPES | COMMAND_SCOPES | FILE_SCOPES | SIGN_SCOPES
     assert set(manifest["settings"]["event_subscriptions"]["bot_events"]) == {*EVENTS, *CHANGE_EVENTS}
     assert manifest["features"]["app_home"]["messages_tab_read_only_enabled"] is False
     assert manifest["settings"]["interactivity"]["is_enabled"] is True
+    assert manifest["features"]["agent_view"]["agent_description"]
 
 
 def test_the_manifest_offers_the_groups_of_the_command_table_and_lets_slack_name_people_by_id() -> None:

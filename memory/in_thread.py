@@ -1,0 +1,71 @@
+"""Async work on the database that runs from its beginning to its end in one thread.
+
+A store's methods are coroutines that wait for nothing but the database. On the event loop each statement costs a trip
+to the connection's thread and back, several times what SQLite takes for it; here a whole piece of work is one trip.
+
+Invariant: work that would wait for anything else fails at once, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from threading import local
+from typing import Any, TypeVar, cast
+
+from sqlalchemy.engine import Connection
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+_Result = TypeVar("_Result")
+
+_here = local()  # not a context variable: what a thread hands to the event loop would carry it along
+
+
+class _Immediate:
+    """A connection in the words of ``AsyncConnection``, of which nothing has to be waited for."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def execute(self, statement: Any, parameters: Any = None) -> Any:
+        """Run one statement."""
+        return self._connection.execute(statement, parameters)
+
+    async def scalar(self, statement: Any, parameters: Any = None) -> Any:
+        """Run one statement; the first column of its first row, or None."""
+        return self._connection.scalar(statement, parameters)
+
+
+def immediate(connection: Connection) -> AsyncConnection:
+    """A connection for the stores' methods, used in this thread."""
+    return cast("AsyncConnection", _Immediate(connection))
+
+
+def present_connection() -> Connection | None:
+    """The connection of the work that runs in this thread; None on the event loop."""
+    return getattr(_here, "connection", None)
+
+
+@contextmanager
+def working_on(connection: Connection) -> Iterator[None]:
+    """Let whatever reads in this thread read on this connection, for as long as the context is open."""
+    _here.connection = connection
+    try:
+        yield
+    finally:
+        _here.connection = None
+
+
+def finished(work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
+    """What the work returns.
+
+    Raises:
+        RuntimeError: it waits for something that only comes on the event loop.
+    """
+    coroutine = work()
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return cast("_Result", end.value)
+    coroutine.close()
+    raise RuntimeError("Work in a database thread may wait for the database alone.")
