@@ -136,9 +136,8 @@ class MemorySystem:
 
     async def note_draft(self, item: InboxItem, draft: tuple[str, ...]) -> None:
         """Note the ids of the messages that show an answer while it is written, before the first one as none."""
-        await self._services.database.write(
-            lambda tx: self.stores.inbox.note_draft(item.scope, tx, item=item, draft=draft)
-        )
+        inbox = self.stores.inbox
+        await self._services.database.write(lambda tx: inbox.note_draft(item.scope, tx, item=item, draft=draft))
 
     async def sending(self, item: InboxItem, reply: str) -> bool:
         """Note the reply that is about to be sent.
