@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -20,6 +19,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from process_memory import peak_mb
 
 KEEPSAKE = "Keepsake"
 _ADDS = 100
@@ -106,11 +106,6 @@ def _timed(work: Callable[[], object]) -> float:
     return perf_counter() - began
 
 
-def _resident() -> int:
-    """The memory of this process, in bytes. (Its peak would be that of the process which started it.)"""
-    return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def _open(name: str, folder: Path, vectors: KnownVectors) -> Any:
     if name == KEEPSAKE:
         from peer_keepsake import KeepsakeSystem
@@ -130,7 +125,7 @@ def main() -> None:
         folder = Path(name)
         system = _open(job["system"], folder, vectors)
         figures = {"cost": cost, "recall": recall}[job["kind"]](system, job)
-        figures |= {"lacks": system.lacks, "memory_mb": _resident() / 2**20}
+        figures |= {"lacks": system.lacks, "memory_mb": peak_mb()}
         system.close()
         figures["disk_mb"] = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 2**20
     json.dump(figures, answers)
