@@ -32,6 +32,7 @@ from bot.reminders import Reminders
 from bot.run_time_settings import take_up
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
+from bot.tools_mcp import served_tools
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.multilingual import MultilingualEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
@@ -55,6 +56,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         clock: where the time comes from.
 
     Raises:
+        ConfigurationError: the file of MCP_CONFIG cannot be used.
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
@@ -81,9 +83,10 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         if learned is not None:
             ratio, samples = learned
             counter.resume(ratio=ratio, samples=samples)
+        servers = served_tools(settings.mcp_config, counter)
         agent = Agent(
             model=chat_model,
-            toolbox=toolbox_for(parameters),
+            toolbox=toolbox_for(parameters, served=servers.tools),
             counter=counter,
             secret=_secret(settings),
         )
@@ -113,6 +116,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             system=system,
             handler=handler,
             listener=listener,
+            servers=servers,
             reminders=Reminders(system=system, clock=clock, sweep_seconds=settings.reminder_sweep_seconds),
             following=Following(system=system, accept=handler.accept, clock=clock),
             commands=commands,

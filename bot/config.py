@@ -317,6 +317,10 @@ class Settings(BaseSettings):
         5.0, "How often reminders that are due are looked for.", "5", ge=0.1, le=60
     )
 
+    mcp_config: Path | None = _setting(
+        None, "JSON file that names MCP servers, whose tools the model may use; see docs/tools.md.", "mcp.json"
+    )
+
     # the process
     log_level: LogLevel = _setting("INFO", "Least severe log line written.", "INFO")
     host: str = _setting("127.0.0.1", "Address that the web server listens on.", "0.0.0.0", min_length=1)

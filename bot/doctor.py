@@ -16,9 +16,10 @@ from enum import StrEnum
 import numpy as np
 
 from bot.bootstrap import embedder_of, open_application
-from bot.config import Settings
+from bot.config import ConfigurationError, Settings
 from bot.disk import existing, file_system, wiped_disk
 from bot.tool_table import toolbox_for
+from bot.tools_mcp import CONNECTED, served_tools
 from memory.errors import EmbedderError, MemorySystemError, StorageError
 from memory.indexes.faiss_index import FaissIndex
 from memory.messages import user_message
@@ -72,6 +73,7 @@ async def examine(settings: Settings) -> list[Finding]:
         await asyncio.to_thread(_index),
         await asyncio.to_thread(_window, settings),
         *_tokens(settings),
+        *await _servers(settings),
     ]
 
 
@@ -186,6 +188,23 @@ def _window(settings: Settings) -> Finding:
         "window",
         f"The fixed parts of a prompt take up to {prompt.fixed_tokens} of {parameters.context_window_tokens} tokens.",
     )
+
+
+async def _servers(settings: Settings) -> list[Finding]:
+    """What became of each MCP server when it was started."""
+    try:
+        servers = served_tools(settings.mcp_config, TiktokenCounter())
+    except ConfigurationError as error:
+        return [_failed("MCP", problem) for problem in error.problems]
+    async with servers.running():
+        for connection in servers.connections:
+            await connection.settled.wait()
+        return [
+            _ok(f"MCP {one.name}", f"It offers {len(one.tools)} tools.")
+            if one.state == CONNECTED
+            else _failed(f"MCP {one.name}", f"{one.state[:1].upper()}{one.state[1:]}. See docs/tools.md.")
+            for one in servers.connections
+        ]
 
 
 def _tokens(settings: Settings) -> Iterator[Finding]:

@@ -25,6 +25,7 @@ from bot.handler import ChatHandler
 from bot.listener import Listener
 from bot.reminders import Reminders
 from bot.scheduler import Scheduler
+from bot.tools_mcp import McpServers
 from memory.ports import Clock
 from memory.system import MemorySystem
 
@@ -47,6 +48,7 @@ class Application:
     settings: Settings
     system: MemorySystem
     handler: ChatHandler
+    servers: McpServers
     reminders: Reminders
     listener: Listener
     following: Following
@@ -157,7 +159,8 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler.start()
     resuming = asyncio.create_task(_resume(app))
     try:
-        yield
+        async with app.servers.running():
+            yield
     finally:
         scheduler.stop()
         resuming.cancel()

@@ -6,7 +6,7 @@ the memory tools one alone is offered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bot.tools import Tool, Toolbox
 from bot.tools_journal import JOURNAL_TOOLS
@@ -24,7 +24,15 @@ TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *LETTA_TOOLS, *_OTHERS)
 """Every tool of the program's own, under all its names."""
 
 
-def toolbox_for(parameters: MemoryParameters, further: Sequence[Tool] = ()) -> Toolbox:
-    """The tools that the preset offers, under the chosen names, and further ones that are offered with any."""
+def toolbox_for(
+    parameters: MemoryParameters, further: Sequence[Tool] = (), served: Callable[[], Sequence[Tool]] = tuple
+) -> Toolbox:
+    """The tools that the preset offers, under the chosen names, and others that are offered with any.
+
+    Args:
+        parameters: names the preset.
+        further: other tools.
+        served: gives those of servers, which may be reached only later.
+    """
     own = (*_NAMED[parameters.tool_names], *_OTHERS) if parts_of(parameters.preset).tools else ()
-    return Toolbox((*own, *further))
+    return Toolbox((*own, *further), served)

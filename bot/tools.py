@@ -7,7 +7,7 @@ Invariant: a tool call never crashes a turn. Whatever is wrong with it comes bac
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,10 @@ from memory.messages import ToolCall, ToolResult, ToolSpec
 from memory.person import PersonMemory
 from memory.policy.text import clean
 from memory.policy.tool_names import in_offered_names
+
+
+class ToolFailed(MemorySystemError):
+    """A tool could not do its work. The text tells the model what went wrong."""
 
 
 class Arguments(BaseModel):
@@ -39,6 +43,7 @@ class Tool:
         may_end_turn: a reply of text followed only by successful calls of such tools ends the turn.
         ending_operations: of a tool with operations, those that may end a turn as well.
         is_memory: what it says is kept elsewhere in memory already, so no journal needs to keep its results.
+        schema: its arguments as JSON schema where they are described elsewhere; None for that of ``arguments``.
     """
 
     name: str
@@ -48,10 +53,13 @@ class Tool:
     may_end_turn: bool = False
     ending_operations: tuple[str, ...] = ()
     is_memory: bool = False
+    schema: Mapping[str, Any] | None = None
 
     @property
     def spec(self) -> ToolSpec:
         """The tool as the model sees it."""
+        if self.schema is not None:
+            return ToolSpec(name=self.name, description=self.description, input_schema=dict(self.schema))
         schema = self.arguments.model_json_schema()
         schema.pop("title", None)
         for described in schema.get("properties", {}).values():
@@ -64,11 +72,23 @@ class Toolbox:
 
     Args:
         tools: the tools offered, in their fixed order.
+        served: those that come from elsewhere and may grow more; offered behind the others.
     """
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self._tools = {tool.name: tool for tool in tools}
-        self.specs = tuple(tool.spec for tool in tools)
+    def __init__(self, tools: Sequence[Tool], served: Callable[[], Sequence[Tool]] = tuple) -> None:
+        self._own = {tool.name: tool for tool in tools}
+        self._own_specs = tuple(tool.spec for tool in tools)
+        self._served = served
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools offered, as the model sees them."""
+        served = {tool.name: tool.spec for tool in self._served() if tool.name not in self._own}
+        return (*self._own_specs, *served.values())
+
+    @property
+    def _tools(self) -> Mapping[str, Tool]:
+        return {**{tool.name: tool for tool in reversed(self._served())}, **self._own}
 
     def may_end_turn(self, call: ToolCall) -> bool:
         """Whether a successful call of this kind needs no further word of the model."""

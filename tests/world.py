@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -96,6 +96,7 @@ async def running(
     sleep: Sleep = asyncio.sleep,
     drafts: bool = True,
     extra_tools: Sequence[Tool] = (),
+    served_tools: Callable[[], Sequence[Tool]] = tuple,
     start: bool = True,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
@@ -110,6 +111,7 @@ async def running(
         drafts: whether answers are shown while they are written.
         embedder: another than the one that hashes words.
         extra_tools: tools offered besides those of the preset.
+        served_tools: those of servers.
         start: whether to take up what was left and begin to answer.
     """
     clock = clock or FakeClock()
@@ -128,7 +130,7 @@ async def running(
     ) as system:
         agent = Agent(
             model=chat_model or model,
-            toolbox=toolbox_for(parameters, extra_tools),
+            toolbox=toolbox_for(parameters, extra_tools, served_tools),
             counter=counter,
             secret=b"test",
         )

@@ -224,6 +224,22 @@ def test_a_database_address_that_is_none_is_a_sentence_without_the_address(keeps
     assert "secret" not in ended.err
 
 
+def test_the_doctor_lists_every_mcp_server(keepsake: Command, tmp_path: Path) -> None:
+    program = {
+        "command": sys.executable,
+        "args": ["-m", "tests.doubles.mcp_server"],
+        "cwd": str(Path(__file__).parents[2]),
+    }
+    servers = {"here": {**program, "allow": ["echo"]}, "gone": {"command": "/no/such/program", "allow": ["*"]}}
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    shown = keepsake("doctor", "--json", MCP_CONFIG=str(file))
+    found = {finding["name"]: finding for finding in json.loads(shown.out)}
+    assert (found["MCP here"]["verdict"], found["MCP here"]["sentence"]) == ("ok", "It offers 1 tools.")
+    assert (found["MCP gone"]["verdict"], shown.code) == ("failed", 1)
+    assert "FileNotFoundError" in found["MCP gone"]["sentence"]
+
+
 def test_the_doctor_says_in_its_exit_code_whether_the_bot_can_work(keepsake: Command) -> None:
     well = keepsake("doctor", "--json")
     assert well.code == 0
