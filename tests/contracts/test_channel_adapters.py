@@ -16,9 +16,11 @@ from adapters.console import ConsoleAdapter
 from adapters.discord_adapter import DiscordAdapter
 from adapters.slack_adapter import SlackAdapter
 from bot.chat import (
+    AttachedFile,
     ChannelAdapter,
     DeliveryFailed,
     DeliveryRefused,
+    FileUnreadable,
     IncomingMessage,
     OutgoingMessage,
     incoming_from_json,
@@ -314,3 +316,10 @@ async def test_showing_that_one_writes_never_fails_a_turn(stage: Stage) -> None:
     async with stage.adapter.typing(answer.conversation, answer.in_reply_to):
         with pytest.raises((DeliveryRefused, DeliveryFailed)):
             await stage.adapter.send(answer)
+
+
+async def test_a_file_that_is_not_there_is_unreadable_in_words(stage: Stage) -> None:
+    message = await stage.asked("Look!")
+    with pytest.raises(FileUnreadable) as refused:
+        await stage.adapter.fetch_file(message, AttachedFile(id="F404", name="gone.txt"), limit=100)
+    assert str(refused.value)

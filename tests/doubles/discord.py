@@ -159,7 +159,8 @@ class DiscordDouble:
         ``extra`` is laid over the payload, for example ``webhook_id`` or ``attachments``.
         """
         reference = {"message_id": reply_to, "channel_id": channel.id} if reply_to else None
-        payload = self._new_message(channel, author, text, reference) | extra
+        payload = self._new_message(channel, author, text, reference)
+        payload |= extra
         for _ in range(times):
             await self.gateway.dispatch("MESSAGE_CREATE", payload)
         return str(payload["id"])
