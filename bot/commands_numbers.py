@@ -24,7 +24,8 @@ async def _settings(services: Services, call: Invocation) -> CommandReply:
     if name:
         return await _one(services, name)
     changed = await services.system.stores.parameter_changes.in_force()
-    shown = views.parameters(services.system.parameters, changed)
+    names = {name.removesuffix("_days").removesuffix("_minutes") for name in changed}  # a span says its unit itself
+    shown = views.parameters(services.system.parameters, names)
     return CommandReply(text=f"{shown}\n- slack_admin_reads_dms: {services.admin_reads_dms}")
 
 

@@ -8,6 +8,7 @@ import typer
 from bot.cli import app
 from bot.command_table import COMMAND_TABLE
 from bot.config import Settings
+from bot.run_time_settings import CHANGEABLE
 from bot.tool_table import TOOL_TABLE
 
 ROOT = Path(__file__).parent.parent
@@ -28,6 +29,12 @@ def test_every_setting_is_documented_with_its_default(name: str) -> None:
 def test_no_setting_is_documented_that_does_not_exist() -> None:
     documented = {line.split("`")[1].lower() for line in SETTINGS.splitlines() if line.startswith("| `")}
     assert documented == set(Settings.model_fields)
+
+
+@pytest.mark.parametrize("name", CHANGEABLE)
+def test_every_setting_that_can_be_changed_while_the_bot_runs_is_named_as_such(name: str) -> None:
+    paragraph = SETTINGS[SETTINGS.index("While the bot runs, ") :].partition("\n\n")[0]
+    assert f"`{name.upper()}`" in paragraph
 
 
 def test_every_setting_in_the_example_file_exists() -> None:

@@ -12,9 +12,10 @@ from memory.messages import ModelRequest, TextPart, ToolCall
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.policy.audience import reach_of_scope
+from memory.prompt.fitting import message_tokens
 from memory.records import ArchiveReason
 from tests.desk import OPERATOR, Desk
-from tests.fakes import Answer, FakeClock, ScriptedModel
+from tests.fakes import Answer, FakeClock, ScriptedModel, WordTokenCounter
 from tests.world import World, running
 
 TIMETABLE = "Ferry 17 leaves the harbour at 07:15. " * 40
@@ -98,6 +99,18 @@ async def test_a_secret_in_what_a_tool_says_is_stored_nowhere(tmp_path: Path) ->
         [hit] = await world.system.stores.journal.search(place.reach, "ferry token", limit=3)
         assert "[secret removed]" in hit.text
     assert not holding(tmp_path, key)
+
+
+async def test_the_prompt_stays_a_fraction_of_everything_that_tools_said(tmp_path: Path) -> None:
+    counter = WordTokenCounter()
+    async with running(tmp_path, extra_tools=(TOOL,)) as world:
+        await fill(world, 20)
+        everything = 20 * counter.count(TIMETABLE)
+        sizes = [
+            sum(message_tokens(message, counter) for message in request.messages) for request in world.model.requests
+        ]
+        assert max(sizes[20:]) <= sizes[19] + 100  # it does not grow once the window is full
+        assert sizes[-1] < 0.2 * everything
 
 
 async def test_lines_of_exchanges_that_left_the_window_stand_in_the_data_block(tmp_path: Path) -> None:

@@ -78,6 +78,9 @@ async def test_a_change_that_fits_no_longer_is_left_out_at_the_start(tmp_path: P
         desk = Desk.of(world)
         await desk.call("memory settings history_target 15", by=OPERATOR)
         await desk.call("memory settings tool_call_cap 3", by=OPERATOR)
+        await desk.call("memory settings journal_expiry_days 90", by=OPERATOR)
+        shown = (await desk.call("memory settings", by=OPERATOR)).text
+        assert "- journal_expiry: 90 days, 0:00:00 (changed)" in shown.splitlines()
         await take_up(load_settings({"max_conversation_history": 12}, env_file=None), world.system)
         assert world.system.parameters.history_target == 6
         assert world.system.parameters.tool_call_cap == 3
