@@ -14,7 +14,14 @@ from memory.processes.provenance import Explanation, Given, SourceMessage
 from memory.records import Fact, FactRevision, FactState, Source
 
 _EXCERPT = 300  # characters of a message or document
-_KINDS = {Source.FACT: "fact", Source.RECALL: "message", Source.ARCHIVAL: "document", Source.JOURNAL: "note"}
+_KINDS = {
+    Source.FACT: "fact",
+    Source.RECALL: "message",
+    Source.ARCHIVAL: "document",
+    Source.JOURNAL: "note",
+    Source.EPISODE: "story of a conversation",
+    Source.PROCEDURE: "procedure",
+}
 
 
 def in_a_line(text: str) -> str:

@@ -117,6 +117,8 @@ class Oversight:
             facts=stores.facts,
             recall=stores.recall,
             archival=stores.archival,
+            episodes=stores.episodes,
+            procedures=stores.procedures,
             sessions=stores.sessions,
         )
 

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.policy.audience import reach_of_scope
-from memory.records import FactState, Scope, Source, StoredMessage
+from memory.policy.experience_text import procedure_shown
+from memory.records import FactState, ProcedureState, Scope, Source, StoredMessage
 from memory.stores.archival import ArchivalStore
+from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
+from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySource, ReplySourceStore
 from memory.stores.sessions import SessionStore
@@ -65,7 +68,7 @@ class Provenance:
 
     Args:
         replies: what each was given.
-        facts, recall, archival: what can be given.
+        facts, recall, archival, episodes, procedures: what can be given.
         sessions: knows the communities of conversations.
     """
 
@@ -76,12 +79,16 @@ class Provenance:
         facts: FactStore,
         recall: RecallStore,
         archival: ArchivalStore,
+        episodes: EpisodeStore,
+        procedures: ProcedureStore,
         sessions: SessionStore,
     ) -> None:
         self._replies = replies
         self._facts = facts
         self._recall = recall
         self._archival = archival
+        self._episodes = episodes
+        self._procedures = procedures
         self._sessions = sessions
 
     async def of_last_reply(self, scope: Scope, conversation: str) -> Explanation | None:
@@ -117,6 +124,21 @@ class Provenance:
                 for passage in await self._archival.get(reach, [source.record_id]):
                     if passage.forgotten_at is None:
                         return Given(source=source, text=passage.content, at=passage.created_at, messages=messages)
+            case Source.EPISODE | Source.PROCEDURE:
+                return await self._experience(source, messages)
+        return Given(source=source)
+
+    async def _experience(self, source: ReplySource, messages: tuple[SourceMessage, ...]) -> Given:
+        reach = reach_of_scope(source.scope)
+        if source.source is Source.EPISODE:
+            for episode in await self._episodes.get(reach, [source.record_id]):
+                if episode.forgotten_at is None:
+                    text, at = episode.narrative.summary, episode.ended_at
+                    return Given(source=source, text=text, at=at, messages=messages)
+        for procedure in await self._procedures.get(reach, [source.record_id]):
+            if procedure.state is ProcedureState.APPROVED:
+                text, at = procedure_shown(procedure.how_to), procedure.updated_at
+                return Given(source=source, text=text, at=at, messages=messages)
         return Given(source=source)
 
     async def _messages(self, scope: Scope, message_ids: Sequence[int]) -> tuple[SourceMessage, ...]:
