@@ -91,7 +91,7 @@ class Paging:
             limit=limit,
             evicted_only=evicted_only,
             embedded=embedded,
-            periods=self._services.retriever.periods(query),
+            periods=await self._services.retriever.periods(self._place.reach, query),
         )
 
     async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.policy.late_interaction import likeness
-from memory.policy.time_expressions import Period
+from memory.policy.time_expressions import Period, names_only_a_time
 from memory.ports import Vectors
 from memory.records import EntryScore
 
@@ -30,6 +30,7 @@ _COSINE_SHARE = 0.2
 _LIKENESS_OF_WORDS_ALONE = 0.5  # of the best match in words where there is no vector yet: that of a good answer
 _SPEAKER_BOOST = 1.1  # for "What did Ann say?" (1: .809 .615, 1.2: .823 .644)
 _PERIOD_BOOST = 1.2  # for "What did I say last Monday?", which names little else (1: .825 .639; few ask so there)
+_PERIOD_BOOST_ALONE = 4.0  # where the time is all that it names: then before any likeness of words without content
 _SESSION_SHARE = 0.3  # an answer is more credible in a conversation about its subject (0: .811 .635, 0.6: .823 .641)
 _SESSION_BEST = 3
 _LEAST_CANDIDATES = 40  # 100 and 200 find as much (30: .815 .638)
@@ -140,6 +141,7 @@ def rerank(
     """
     known = {excerpt.entry.entry_id: excerpt for excerpt in excerpts if excerpt.entry.record_id in settings}
     words = frozenset(_WORD.findall(query.lower()))
+    in_period = _PERIOD_BOOST_ALONE if names_only_a_time(query) else _PERIOD_BOOST
     groups: defaultdict[int, list[RankedEntry]] = defaultdict(list)
     for excerpt in known.values():
         setting = settings[excerpt.entry.record_id]
@@ -149,7 +151,7 @@ def rerank(
             if settings[known[entry_id].entry.record_id].group == setting.group
         ]
         score = _closer_score(excerpt, [matches for matches in beside if matches is not None], late=late)
-        score *= _boost(setting, words, periods)
+        score *= _boost(setting, words, periods, in_period)
         groups[setting.group].append(RankedEntry(entry=excerpt.entry, text_share=excerpt.text_share, score=score))
     return _best_of_each(ranked for group in groups.values() for ranked in _smoothed(group))
 
@@ -169,9 +171,9 @@ def _closer_score(excerpt: Excerpt, beside: Sequence[Vectors], *, late: bool) ->
     return max(0.0, (weight * excerpt.text_share + alike) / (weight + 1.0))
 
 
-def _boost(setting: Setting, words: frozenset[str], periods: Sequence[Period]) -> float:
+def _boost(setting: Setting, words: frozenset[str], periods: Sequence[Period], in_period: float) -> float:
     speaker = _SPEAKER_BOOST if words.intersection(_WORD.findall(setting.author.lower())) else 1.0
-    return speaker * (_PERIOD_BOOST if any(setting.at in period for period in periods) else 1.0)
+    return speaker * (in_period if any(setting.at in period for period in periods) else 1.0)
 
 
 def _smoothed(group: Sequence[RankedEntry]) -> list[RankedEntry]:

@@ -3,6 +3,8 @@
 English only; in other languages ISO dates (2023-05-08) and years are understood. What is named without its year is
 taken for the latest that has begun by now, since questions to a memory are about the past.
 
+"Before the trip" names a time as well, but by what happened; when that was is for the caller to look up.
+
 Invariant: no text raises, and every period ends after it begins.
 """
 
@@ -12,6 +14,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
+
+from memory.indexes.stop_words import STOP_WORDS
 
 _MONTH_NAMES = (
     "january",
@@ -37,6 +41,19 @@ _NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2}
 _DAYS_BACK = {"the day before yesterday": 2, "yesterday": 1, "last night": 1, "today": 0, "tonight": 0}
 _OLDEST_YEAR, _NEWEST_YEAR = 1900, 2100
 _DAY = timedelta(days=1)
+_OPEN_END = timedelta(days=36_500)
+
+# The event ends where the sentence or its part does: "What did I eat before the wedding, and where?"
+_ANCHOR = re.compile(r"\b(?P<bound>before|after|since|until)\s+(?P<event>[^.,;:!?\n]{3,60})", re.IGNORECASE)
+_QUESTION = re.compile(
+    r"\?|^\s*(?:what|when|where|who|whom|whose|which|why|how|did|do|does|was|were|had|have)\b", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W_]+")
+_WORDS_OF_SAYING = """
+    say said talk talked tell told mention mentioned chat discuss discussed happen happened since s d re ve ll t
+"""
+_SAID_OR_DONE = frozenset(_WORDS_OF_SAYING.split())
+_NO_EVENTS = frozenset({"all", "that", "this", "then", "long", "now", "dinner", "lunch", "breakfast", "work", "bed"})
 
 _MONTH = rf"(?P<month>{'|'.join(_MONTH_NAMES)}|(?:{'|'.join(name[:3] for name in _MONTH_NAMES)})\b\.?)"
 _DAY_OF_MONTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -53,6 +70,44 @@ class Period:
 
     def __contains__(self, moment: datetime) -> bool:
         return self.start <= moment < self.end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """A time told by what happened then: "before the trip to Oslo".
+
+    Attributes:
+        event: what happened, in the words of the text.
+        before: whether the time ends there; else it begins there.
+    """
+
+    event: str
+    before: bool
+
+
+def anchors_in(text: str) -> tuple[Anchor, ...]:
+    """What happened at the bounds of the times that a question asks about; not where it names them as dates."""
+    if not _QUESTION.search(text):
+        return ()
+    found = []
+    for match in _ANCHOR.finditer(text):
+        event = match["event"].strip()
+        if event.lower() not in _NO_EVENTS and not any(pattern.search(event.lower()) for pattern, _ in _FORMS):
+            found.append(Anchor(event=event, before=match["bound"].lower() in ("before", "until")))
+    return tuple(found)
+
+
+def bounded(anchor: Anchor, at: datetime) -> Period:
+    """The days before or after something happened, its own among them: what came before or after may be told then.
+
+    Args:
+        anchor: from ``anchors_in``.
+        at: when it happened, in the person's time zone.
+    """
+    day = datetime.combine(at.date(), time.min, tzinfo=at.tzinfo)
+    if anchor.before:
+        return Period(start=day - _OPEN_END, end=day + _DAY)
+    return Period(start=day, end=day + _OPEN_END)
 
 
 _Days = tuple[date, date]
@@ -75,6 +130,14 @@ def periods_in(text: str, now: datetime) -> tuple[Period, ...]:
                 periods.append(_period(days, now.tzinfo))
         rest = pattern.sub(" ; ", rest)  # what one form has read is not read again as a part of it
     return tuple(periods)
+
+
+def names_only_a_time(text: str) -> bool:
+    """Whether nothing is asked but what was said or done then: "What did I do last Monday?"."""
+    rest = text.lower()
+    for pattern, _ in _FORMS:
+        rest = pattern.sub(" ", rest)
+    return rest != text.lower() and all(word in STOP_WORDS | _SAID_OR_DONE for word in _WORD.findall(rest))
 
 
 def _period(days: _Days, zone: tzinfo | None) -> Period:

@@ -18,8 +18,9 @@ from memory.errors import MemorySystemError
 from memory.policy.histogram import Histogram
 from memory.policy.merging import merged
 from memory.policy.relevance import asks, has_content
-from memory.policy.time_expressions import Period, periods_in
+from memory.policy.time_expressions import Period
 from memory.ports import Clock, EmbeddedQuery
+from memory.processes.times_asked import TimesAsked
 from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore, Trace
 from memory.stores.episodes import EpisodeStore
@@ -114,8 +115,7 @@ class Retriever:
         self._episodes = episodes
         self._procedures = procedures
         self._search = search
-        self._clock = clock
-        self._zone = zone
+        self._times = TimesAsked(facts=facts, recall=recall, search=search, clock=clock, zone=zone)
         self.seconds = Histogram()
 
     async def retrieve(
@@ -146,7 +146,10 @@ class Retriever:
         query = shortened(query)
         if embedded is None:
             embedded = await self.embed(query)
-        searches = self._searches(scope, reach, query, wanted, exclude=exclude, floor=floor, embedded=embedded)
+        periods = await self.periods(reach, query)
+        searches = self._searches(
+            scope, reach, query, wanted, exclude=exclude, floor=floor, embedded=embedded, periods=periods
+        )
         answers = await asyncio.gather(*(_within_deadline(source, search) for source, search in searches.items()))
         failed = tuple(source for source, hits in zip(searches, answers, strict=True) if hits is None)
         hits = merged([hit for hits in answers for hit in hits or ()], wanted.most)
@@ -172,9 +175,9 @@ class Retriever:
         exclude: frozenset[int],
         floor: bool,
         embedded: EmbeddedQuery | None,
+        periods: tuple[Period, ...],
     ) -> dict[Source, Awaitable[list[SearchHit]]]:
         """The searches to make, by source. A new source gets its line here."""
-        periods = self.periods(query)
         trace = Trace.LATER if floor else Trace.NEVER
         of_days = periods if not floor or asks(query) else ()
         searches: dict[Source, Awaitable[list[SearchHit]]] = {}
@@ -204,9 +207,9 @@ class Retriever:
             )
         return searches
 
-    def periods(self, query: str) -> tuple[Period, ...]:
+    async def periods(self, reach: Reach, query: str) -> tuple[Period, ...]:
         """The times that a query asks about."""
-        return periods_in(shortened(query), self._clock.now().astimezone(self._zone))
+        return await self._times.of(reach, shortened(query))
 
     async def embed(self, query: str) -> EmbeddedQuery | None:
         """The query's vectors, or None (with a log line) where the embedder fails: full text still answers."""

@@ -14,12 +14,23 @@ from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
 from memory.schema import search_entries
-from memory.stores.scoped import closed_audiences, id_batches
+from memory.stores.scoped import closed_audiences, id_batches, in_reach
 
 
 def entries_within(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row[Any]]:
     """Those of these entries that are within reach: ids, embedder and vector."""
     return _rows(connection, _ENTRIES, reach, source, entry_ids)
+
+
+def entries_of(connection: Connection, reach: Reach, source: Source, record_ids: Collection[int]) -> list[Row[Any]]:
+    """The entries of these records that are within reach, as ``entries_within`` gives them."""
+    entry = search_entries.c
+    columns = (entry.id, entry.person, entry.audience, entry.record_id, entry.embedder, entry.vector)
+    query: Select[Any] = select(*columns).where(in_reach(search_entries, reach), entry.source == source.value)
+    rows: list[Row[Any]] = []
+    for some_ids in id_batches(record_ids):
+        rows += connection.execute(query.where(entry.record_id.in_(some_ids))).all()
+    return rows
 
 
 def entries_around(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row[Any]]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Row
+from sqlalchemy import Row, select
 from sqlalchemy.engine import Connection
 
 from memory.policy.fact_text import normalised
@@ -21,12 +22,16 @@ from memory.ports import EmbeddedQuery
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.stores.message_rows import hit_of_message, message_of_row
-from memory.stores.scoped import by_keys, key_values
+from memory.stores.scoped import by_keys, in_reach, key_values
 from memory.stores.search import SearchStore
 
 # Results asked for where the first candidates were nearly all left out, as with someone who talks in many channels
 # at once and whose messages still stand in their windows.
 _MANY = 500
+
+_LONGEST_PERIOD = timedelta(days=40)  # of a longer one the newest messages say little
+_MOST_OF_THEN = 200
+_LEAST_STEP = timedelta(milliseconds=1)  # as moments are stored
 
 _BY_KEYS = by_keys(table)
 _EVICTED = _BY_KEYS.with_only_columns(table.c.id).where(table.c.evicted_at.is_not(None))
@@ -77,6 +82,7 @@ class MessageSearch:
         return list(islice(_said_once(hits) if self.floor else hits, self.limit))
 
     def _candidates(self, connection: Connection) -> list[RankedEntry]:
+        of_then = self._said_then(connection)
         usable: list[EntryScore] = []
         for wanted in (self.limit + len(self.exclude), _MANY):
             entries = self.search.find(
@@ -86,13 +92,26 @@ class MessageSearch:
                 query=self.query,
                 limit=wanted,
                 embedded=self.embedded,
+                besides=of_then,
             )
             usable = [entry for entry in entries if entry.record_id not in self.exclude]
             if self.evicted_only:
                 usable = _evicted(connection, usable)
             if len({entry.record_id for entry in usable}) >= self.limit or len(entries) < wanted:
                 break
-        return rank(usable)[: candidates_of(self.limit)]
+        ranked, most = rank(usable), candidates_of(self.limit)
+        later = [one for one in ranked[most:] if one.entry.record_id in of_then]
+        return ranked[:most] + later[: most // 2]
+
+    def _said_then(self, connection: Connection) -> set[int]:
+        """The newest messages of the times asked about: "What did I say on Monday?" has no words to be found by."""
+        said: set[int] = set()
+        for period in self.periods:
+            if period.end - period.start <= _LONGEST_PERIOD:
+                then = table.c.sent_at.between(period.start, period.end - _LEAST_STEP)
+                query = select(table.c.id).where(in_reach(table, self.reach), then)
+                said.update(connection.execute(query.order_by(table.c.sent_at.desc()).limit(_MOST_OF_THEN)).scalars())
+        return said
 
     def _rows(self, connection: Connection, excerpts: Sequence[Excerpt]) -> dict[int, Row[Any]]:
         keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}

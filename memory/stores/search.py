@@ -29,7 +29,7 @@ from memory.ports import EmbeddedQuery, Embedder, QueryEmbedder, TextIndex, Toke
 from memory.records import EmbeddingProgress, EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import index_generations, search_entries
 from memory.stores.embedding_queue import EmbeddingQueue
-from memory.stores.entry_rows import entries_within
+from memory.stores.entry_rows import entries_of, entries_within
 from memory.stores.excerpts import ExcerptReader
 from memory.stores.scoped import delete_scope, id_batches, in_reach, in_scope, scope_of_row
 from memory.stores.vectors import VectorCache, vectors_from_bytes
@@ -167,12 +167,14 @@ class SearchStore:
         query: str,
         limit: int,
         embedded: EmbeddedQuery | None,
+        besides: Collection[int] = (),
     ) -> list[EntryScore]:
         """The same with a query that is embedded, for a search that goes on to read on that connection.
 
         Args:
             connection: from ``Database.read_together``.
             embedded: the query's vectors; None where the embedder failed.
+            besides: records that are looked at whatever the indexes say.
         """
         wide = min(max(limit * _OVERFETCH, _LEAST_CANDIDATES), _MOST_CANDIDATES)
         vector = None if embedded is None else embedded.vector
@@ -181,8 +183,10 @@ class SearchStore:
         near: list[int] = []
         if vector is not None:
             near = self._vectors.nearest(connection, reach, source=source, vector=vector, limit=wide)
-        rows = entries_within(connection, reach, source, text_scores.keys() | set(near))
-        return self._scored(rows, source, text_scores, vector)
+        rows = {row.id: row for row in entries_within(connection, reach, source, text_scores.keys() | set(near))}
+        if besides:
+            rows |= {row.id: row for row in entries_of(connection, reach, source, besides)}
+        return self._scored(list(rows.values()), source, text_scores, vector)
 
     def excerpts(
         self,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.policy.time_expressions import periods_in
+from memory.policy.time_expressions import Anchor, anchors_in, bounded, names_only_a_time, periods_in
 
 OSLO = ZoneInfo("Europe/Oslo")
 NOW = datetime(2026, 3, 11, 0, 30, tzinfo=OSLO)  # a Wednesday; in UTC it is still Tuesday
@@ -89,3 +89,46 @@ _TIMES = st.from_regex(r"(on|in|last)? ?[0-9]{0,4} ?(may|june|week|years ago|mon
 def test_no_text_raises_and_every_period_ends_after_it_begins(text: str, today: date) -> None:
     now = datetime(today.year, today.month, today.day, 12, tzinfo=OSLO)
     assert all(one.start < one.end for one in periods_in(text, now))
+
+
+@pytest.mark.parametrize(
+    ("text", "anchors"),
+    [
+        ("What did I buy before the trip to Oslo?", [Anchor(event="the trip to Oslo", before=True)]),
+        ("Where was I after the wedding, and with whom?", [Anchor(event="the wedding", before=False)]),
+        ("what have I read since I moved to Rome", [Anchor(event="I moved to Rome", before=False)]),
+        ("Who called until the exam?", [Anchor(event="the exam", before=True)]),
+        ("After the storm I slept well.", []),
+        ("What did I do before May 2023?", []),
+        ("What happened after that?", []),
+        ("", []),
+    ],
+)
+def test_a_question_may_tell_a_time_by_what_happened_then(text: str, anchors: list[Anchor]) -> None:
+    assert list(anchors_in(text)) == anchors
+
+
+def test_the_day_of_what_happened_bounds_the_time_in_the_zone_of_its_moment() -> None:
+    at = datetime(2026, 2, 1, 23, 30, tzinfo=ZoneInfo("Europe/Oslo"))
+    before, after = (bounded(Anchor(event="the trip", before=earlier), at) for earlier in (True, False))
+    assert at in before
+    assert at in after
+    assert at - timedelta(days=1) in before
+    assert at - timedelta(days=1) not in after
+    assert at + timedelta(hours=1) in after
+    assert at + timedelta(hours=1) not in before
+
+
+@pytest.mark.parametrize(
+    ("text", "only"),
+    [
+        ("What did I do last Monday?", True),
+        ("What did we talk about on 8 May 2023?", True),
+        ("What's happened since yesterday?", True),
+        ("What did I buy last Monday?", False),
+        ("What did I do?", False),
+        ("", False),
+    ],
+)
+def test_a_question_may_name_nothing_but_a_time(text: str, only: bool) -> None:
+    assert names_only_a_time(text) is only

@@ -1,0 +1,74 @@
+"""Which times a question asks about: those it names, and those told by what happened then ("before the trip").
+
+When something happened is looked up among facts and messages, as any other question is.
+
+Invariant: a look-up that fails leaves the time out, and says so in the log; what the question names stays.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import structlog
+
+from memory.errors import MemorySystemError
+from memory.policy.time_expressions import Period, anchors_in, bounded, periods_in
+from memory.ports import Clock
+from memory.records import Reach
+from memory.stores.facts import FactStore
+from memory.stores.recall import RecallStore
+from memory.stores.search import SearchStore
+
+_log = structlog.get_logger(__name__)
+
+_SAME_EVENT = 0.5  # the score of what tells of "the trip to Oslo"; of what has only a word of it in common it is less
+
+
+class TimesAsked:
+    """Reads the times of questions.
+
+    Args:
+        facts, recall: where it may be said when something happened.
+        search: embeds what happened.
+        clock: says what "yesterday" is.
+        zone: the time zone in which days begin.
+    """
+
+    def __init__(
+        self, *, facts: FactStore, recall: RecallStore, search: SearchStore, clock: Clock, zone: ZoneInfo
+    ) -> None:
+        self._facts = facts
+        self._recall = recall
+        self._search = search
+        self._clock = clock
+        self._zone = zone
+
+    async def of(self, reach: Reach, query: str) -> tuple[Period, ...]:
+        """The times that a query asks about, in no order.
+
+        Args:
+            reach: what may be read.
+            query: any text.
+        """
+        bounds = [
+            bounded(anchor, at.astimezone(self._zone))
+            for anchor in anchors_in(query)
+            if (at := await self._happened(reach, anchor.event)) is not None
+        ]
+        return (*periods_in(query, self._clock.now().astimezone(self._zone)), *bounds)
+
+    async def _happened(self, reach: Reach, event: str) -> datetime | None:
+        """When that was; None where nothing close enough to it is known."""
+        embedded = await self._search.embedded_or_none(event)
+        try:
+            facts, messages = await asyncio.gather(
+                self._facts.search(reach, event, limit=1, embedded=embedded),
+                self._recall.search(reach, event, limit=1, evicted_only=False, embedded=embedded),
+            )
+        except MemorySystemError as error:
+            _log.warning("event_not_looked_up", error=str(error))
+            return None
+        about = [hit for hit in (*facts, *messages) if hit.score >= _SAME_EVENT]
+        return max(about, key=lambda hit: hit.score).at if about else None

@@ -1,0 +1,49 @@
+"""Questions about times: those named as dates, and those told by what happened then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.world import World, running
+
+SAID = (
+    "I bought boots in town.",
+    "Our trip to Norway starts tomorrow.",
+    "I bought a camera in town.",
+    "We had soup and bread.",
+)
+
+
+async def said_on_different_days(world: World) -> None:
+    for text in SAID:
+        await world.say(text)
+        world.clock.advance(days=10)
+
+
+async def order(world: World, query: str, *texts: str) -> list[str]:
+    """Those of the texts that are found, best first."""
+    found = [hit.text for hit in await world.system.search("console:ann", query, limit=10)]
+    return [text for text in found if text in texts]
+
+
+async def test_a_time_told_by_what_happened_favours_what_was_said_before_or_after(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await said_on_different_days(world)
+        assert await order(world, "Bought before trip to Norway?", SAID[0], SAID[2]) == [SAID[0], SAID[2]]
+        assert await order(world, "Bought after trip to Norway?", SAID[0], SAID[2]) == [SAID[2], SAID[0]]
+
+
+async def test_what_never_happened_bounds_no_time(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await said_on_different_days(world)
+        expected = await order(world, "Bought?", SAID[0], SAID[2])
+        for query in ("Bought before general election?", "Bought after general election?"):
+            assert await order(world, query, SAID[0], SAID[2]) == expected
+
+
+async def test_a_question_that_names_nothing_but_a_day_brings_up_that_day(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await said_on_different_days(world)
+        for number in range(60):
+            await world.say(f"What did I do then, number {number}?")
+        assert await order(world, "What did I do three weeks ago?", *SAID) == [SAID[2]]
