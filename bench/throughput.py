@@ -122,7 +122,7 @@ async def _measure(folder: Path, embedder_name: str, people: int, turns: int) ->
         await system.resume()
         agent = Agent(
             model=InstantModel(),
-            toolbox=toolbox_for(parameters.preset),
+            toolbox=toolbox_for(parameters),
             counter=counter,
             secret=b"bench",
         )

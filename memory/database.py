@@ -62,10 +62,10 @@ class Database:
         name: of its file, without the folder.
     """
 
-    def __init__(self, engine: AsyncEngine, reading: Engine, connector: Connector) -> None:
+    def __init__(self, engine: AsyncEngine, direct: Engine, connector: Connector) -> None:
         self.engine = engine
         self.name = Path(engine.url.database or "").name
-        self._reading = reading
+        self._direct = direct
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._connector = connector
@@ -115,7 +115,7 @@ class Database:
         return await self.read_together(read)
 
     def _read_in_thread(self, read: Callable[[Connection], _Result]) -> _Result:
-        with self._reading.connect() as connection:
+        with self._direct.connect() as connection:
             return read(connection)
 
     @asynccontextmanager
@@ -150,7 +150,8 @@ class Database:
     def _write_in_thread(
         self, work: Callable[[Transaction], Coroutine[Any, Any, _Result]]
     ) -> tuple[Transaction, _Result]:
-        with self._reading.connect().execution_options(keepsake_writes=True) as connection, connection.begin():
+        with self._direct.connect() as connection, connection.begin():
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
             transaction = Transaction(immediate(connection))
             with working_on(connection):
                 return transaction, finished(lambda: work(transaction))
@@ -190,7 +191,7 @@ class Database:
         """Close every connection, after what is being read."""
         await asyncio.to_thread(self._readers.shutdown)
         await asyncio.to_thread(self._writer.shutdown)
-        self._reading.dispose()
+        self._direct.dispose()
         await self.engine.dispose()
         await self._connector.settle()
 
@@ -228,14 +229,13 @@ async def open_database(url: str) -> Database:
         hide_parameters=True,  # what people say must not stand in an error, and so in a log
         async_creator=connector.connect,
     )
-    reading = create_engine(
+    direct = create_engine(
         "sqlite://", pool_size=_READERS + 1, poolclass=QueuePool, hide_parameters=True, creator=connector.open
     )
-    event.listen(reading, "connect", _on_connect)
-    event.listen(reading, "begin", _on_begin)
+    event.listen(direct, "connect", _on_connect)
     event.listen(engine.sync_engine, "connect", _on_connect)
     event.listen(engine.sync_engine, "begin", _on_begin)
-    database = Database(engine, reading, connector)
+    database = Database(engine, direct, connector)
     try:
         async with database.transaction() as transaction:
             await transaction.connection.run_sync(_migrate)

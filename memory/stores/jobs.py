@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, and_, delete, exists, insert, or_, select, update
+from sqlalchemy import Row, Update, and_, bindparam, delete, exists, insert, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -19,6 +20,33 @@ from memory.ids import IdSource
 from memory.records import Job, JobState, Scope
 from memory.schema import jobs
 from memory.stores.scoped import delete_scope, in_scope, rows_of_scope, scope_of_row
+
+# Made once, since making a statement takes longer than running it.
+_PENDING = and_(
+    jobs.c.person == bindparam("of_person"),
+    jobs.c.audience == bindparam("of_audience"),
+    jobs.c.key == bindparam("of_key"),
+    jobs.c.state == JobState.PENDING,
+)
+_DONE = update(jobs).where(_PENDING).values(state=JobState.DONE, claimed_until=None, last_error=None)
+_older = jobs.alias("older")
+_is_first_of_its_scope = ~exists().where(
+    _older.c.person == jobs.c.person,
+    _older.c.audience == jobs.c.audience,
+    _older.c.state == JobState.PENDING,
+    _older.c.id < jobs.c.id,
+)
+_DUE = (
+    select(jobs)
+    .where(
+        jobs.c.state == JobState.PENDING,
+        jobs.c.due_at <= bindparam("now"),
+        or_(jobs.c.claimed_until.is_(None), jobs.c.claimed_until <= bindparam("now")),
+        _is_first_of_its_scope,
+    )
+    .order_by(jobs.c.due_at, jobs.c.id)
+    .limit(1)
+)
 
 
 class JobStore:
@@ -55,20 +83,19 @@ class JobStore:
         known = select(jobs.c.key).where(in_scope(jobs, scope), jobs.c.key == key)
         if (await tx.connection.execute(known)).first() is not None:
             return False
-        await tx.connection.execute(
-            insert(jobs).values(
-                person=scope.person,
-                audience=scope.audience,
-                key=key,
-                id=self._ids.next(),
-                kind=kind,
-                payload=dict(payload),
-                state=JobState.PENDING,
-                attempts=0,
-                due_at=at,
-                created_at=at,
-            )
-        )
+        row = {
+            "person": scope.person,
+            "audience": scope.audience,
+            "key": key,
+            "id": self._ids.next(),
+            "kind": kind,
+            "payload": dict(payload),
+            "state": JobState.PENDING,
+            "attempts": 0,
+            "due_at": at,
+            "created_at": at,
+        }
+        await tx.connection.execute(insert(jobs), row)
         return True
 
     async def again(
@@ -89,27 +116,9 @@ class JobStore:
             now: the present moment.
             lease: longer than any attempt takes.
         """
-        older = jobs.alias("older")
-        first = ~exists().where(
-            older.c.person == jobs.c.person,
-            older.c.audience == jobs.c.audience,
-            older.c.state == JobState.PENDING,
-            older.c.id < jobs.c.id,
-        )
-        query = (
-            select(jobs)
-            .where(
-                jobs.c.state == JobState.PENDING,
-                jobs.c.due_at <= now,
-                or_(jobs.c.claimed_until.is_(None), jobs.c.claimed_until <= now),
-                first,
-            )
-            .order_by(jobs.c.due_at, jobs.c.id)
-            .limit(1)
-        )
 
         async def take(tx: Transaction) -> Job | None:
-            row = (await tx.connection.execute(query)).first()
+            row = (await tx.connection.execute(_DUE, {"now": now})).first()
             if row is None:
                 return None
             await self._set(tx, _job(row), claimed_until=now + lease, attempts=row.attempts + 1)
@@ -123,11 +132,7 @@ class JobStore:
         Returns:
             False if another process was faster; the caller then rolls its effect back.
         """
-        changed = await tx.connection.execute(
-            update(jobs)
-            .where(in_scope(jobs, scope), jobs.c.key == job.key, jobs.c.state == JobState.PENDING)
-            .values(state=JobState.DONE, claimed_until=None, last_error=None)
-        )
+        changed = await tx.connection.execute(_DONE, _key(scope, job))
         return changed.rowcount == 1
 
     async def failed(self, scope: Scope, tx: Transaction, *, job: Job, error: str, due_at: datetime | None) -> None:
@@ -178,15 +183,25 @@ class JobStore:
 
     async def _set(self, tx: Transaction, job: Job, **values: Any) -> None:
         """Change a pending job, unless it was claimed anew: an attempt that outlived its lease has no say any more."""
-        still = and_(jobs.c.state == JobState.PENDING, jobs.c.attempts == job.attempts)
-        await tx.connection.execute(
-            update(jobs).where(in_scope(jobs, job.scope), jobs.c.key == job.key, still).values(**values)
-        )
+        new = {f"new_{column}": value for column, value in values.items()}
+        still = {"of_attempts": job.attempts}
+        await tx.connection.execute(_change_of(tuple(values)), {**_key(job.scope, job), **still, **new})
 
     async def _found(self, condition: Any) -> list[Job]:
         async with self._database.read() as connection:
             rows = (await connection.execute(select(jobs).where(condition).order_by(jobs.c.id))).all()
         return [_job(row) for row in rows]
+
+
+def _key(scope: Scope, job: Job) -> dict[str, str]:
+    """The values of ``_PENDING``."""
+    return {"of_person": scope.person, "of_audience": scope.audience, "of_key": job.key}
+
+
+@cache
+def _change_of(columns: tuple[str, ...]) -> Update:
+    new: dict[Any, Any] = {getattr(jobs.c, column): bindparam(f"new_{column}") for column in columns}
+    return update(jobs).where(_PENDING, jobs.c.attempts == bindparam("of_attempts")).values(new)
 
 
 def _job(row: Row[Any], *, attempts: int | None = None) -> Job:

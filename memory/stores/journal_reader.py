@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
@@ -29,7 +30,7 @@ from memory.records import (
 )
 from memory.schema import journal_entries as table
 from memory.stores.journal_rows import entry_of_row
-from memory.stores.scoped import in_reach, in_scope, with_keys
+from memory.stores.scoped import STATEMENTS_KEPT, in_reach, in_scope, with_keys
 from memory.stores.search import SearchStore
 
 _OVERFETCH = 2  # what was cleared or has expired is still found, and left out
@@ -59,13 +60,11 @@ class JournalReader:
 
     async def tail(self, scope: Scope, limit: int | None) -> list[JournalEntry]:
         """The newest entries in sight on the agent's work, all without a limit, oldest first."""
-        query = select(table).where(of_agent(in_scope(table, scope)), table.c.archived_at.is_(None))
-        return (await self._found(query.order_by(table.c.id.desc()).limit(limit)))[::-1]
+        return (await self._found(_tail(scope, limit)))[::-1]
 
     async def in_sight(self, scope: Scope, tx: Transaction) -> int:
         """How many entries on the agent's work are in sight, with what this transaction added."""
-        mine = of_agent(in_scope(table, scope)) & table.c.archived_at.is_(None)
-        return (await tx.connection.execute(select(func.count()).where(mine))).scalar_one()
+        return (await tx.connection.execute(_count(scope))).scalar_one()
 
     async def newest_id(self, scope: Scope, tx: Transaction) -> int:
         """The id of the newest entry, with what this transaction added; 0 where there is none."""
@@ -151,6 +150,20 @@ class JournalReader:
     async def _found(self, query: Select[Any]) -> list[JournalEntry]:
         async with self._database.read() as connection:
             return [entry_of_row(row) for row in await connection.execute(query)]
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _tail(scope: Scope, limit: int | None) -> Select[Any]:
+    return select(table).where(_in_sight(scope)).order_by(table.c.id.desc()).limit(limit)
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _count(scope: Scope) -> Select[int]:
+    return select(func.count()).where(_in_sight(scope))
+
+
+def _in_sight(scope: Scope) -> ColumnElement[bool]:
+    return of_agent(in_scope(table, scope)) & table.c.archived_at.is_(None)
 
 
 def of_life(rows: ColumnElement[bool]) -> ColumnElement[bool]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 import structlog
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
@@ -37,7 +38,16 @@ from memory.stores.message_rows import (
     searchable_pieces,
 )
 from memory.stores.message_search import MessageSearch
-from memory.stores.scoped import as_stored, delete_scope, id_batches, in_reach, in_scope, restore_rows, rows_of_scope
+from memory.stores.scoped import (
+    STATEMENTS_KEPT,
+    as_stored,
+    delete_scope,
+    id_batches,
+    in_reach,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+)
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -117,8 +127,7 @@ class RecallStore:
 
     async def window(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:
         """The messages of a conversation that did not leave the window, oldest first."""
-        query = _of_conversation(scope, conversation).where(table.c.evicted_at.is_(None))
-        return tuple(await self._found(query))
+        return tuple(await self._found(_in_window(scope, conversation)))
 
     async def evict(
         self,
@@ -245,8 +254,8 @@ class RecallStore:
         read = {message.id: message.edited_at for message in messages}
         async with self._database.read() as connection:
             for some_ids in id_batches(read):
-                query = select(table.c.id, table.c.edited_at).where(in_scope(table, scope), table.c.id.in_(some_ids))
-                present = {row.id: row.edited_at for row in await connection.execute(query)}
+                rows = await connection.execute(_edits(scope), {"ids": list(some_ids)})
+                present = {row.id: row.edited_at for row in rows}
                 if present != {message_id: read[message_id] for message_id in some_ids}:
                     return False
         return True
@@ -303,6 +312,17 @@ class RecallStore:
     async def _found(self, query: Select[Any]) -> list[StoredMessage]:
         async with self._database.read() as connection:
             return [message_of_row(row) for row in await connection.execute(query)]
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _edits(scope: Scope) -> Select[Any]:
+    these = table.c.id.in_(bindparam("ids", expanding=True))
+    return select(table.c.id, table.c.edited_at).where(in_scope(table, scope), these)
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _in_window(scope: Scope, conversation: str) -> Select[Any]:
+    return _of_conversation(scope, conversation).where(table.c.evicted_at.is_(None))
 
 
 def _of_conversation(scope: Scope, conversation: str) -> Select[Any]:

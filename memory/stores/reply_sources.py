@@ -93,16 +93,15 @@ class ReplySourceStore:
         newest = select(table.c.exchange_id).where(mine, table.c.exchange_id != exchange_id)
         kept = newest.order_by(table.c.exchange_id.desc()).limit(_KEPT - 1)
         await tx.connection.execute(delete(table).where(mine, table.c.exchange_id.not_in(kept)))
-        await tx.connection.execute(
-            insert(table).values(
-                person=scope.person,
-                audience=scope.audience,
-                exchange_id=exchange_id,
-                conversation=conversation,
-                at=as_stored(at),
-                sources=[_value(hit) for hit in hits],
-            )
-        )
+        row = {
+            "person": scope.person,
+            "audience": scope.audience,
+            "exchange_id": exchange_id,
+            "conversation": conversation,
+            "at": as_stored(at),
+            "sources": [_value(hit) for hit in hits],
+        }
+        await tx.connection.execute(insert(table), row)
 
     async def remove(self, scope: Scope, tx: Transaction, *, exchange_ids: Collection[int]) -> None:
         """Delete what is noted for the replies to these messages."""

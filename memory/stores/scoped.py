@@ -35,17 +35,19 @@ from memory.records import Change, Reach, Scope
 from memory.schema import closed_scopes
 
 _SCOPE_COLUMNS = ("person", "audience")
-_CONDITIONS = 2_048  # kept, since making one takes longer than running it; they hold ids alone
+STATEMENTS_KEPT = 512
+"""How many statements of one form are kept by the scopes they are about: making one takes longer than running it."""
+_CONDITIONS_KEPT = 4 * STATEMENTS_KEPT
 _KEYS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
 
 
-@lru_cache(_CONDITIONS)
+@lru_cache(_CONDITIONS_KEPT)
 def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
     """The rows of exactly this scope."""
     return and_(table.c.person == scope.person, table.c.audience == scope.audience)
 
 
-@lru_cache(_CONDITIONS)
+@lru_cache(_CONDITIONS_KEPT)
 def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     """The rows that a conversation of this reach may read: of closed scopes none."""
     mine = and_(table.c.person == reach.person, table.c.audience.not_in(closed_audiences(reach.person)))

@@ -8,15 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Row, Select, func, insert, select, update
+from sqlalchemy import Row, Select, Update, bindparam, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
 from memory.records import Reach, Scope, Session
 from memory.schema import sessions
-from memory.stores.scoped import as_stored, delete_scope, in_reach, in_scope, restore_rows, rows_of_scope, scope_of_row
+from memory.stores.scoped import (
+    STATEMENTS_KEPT,
+    as_stored,
+    delete_scope,
+    in_reach,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+    scope_of_row,
+)
 
 _CHANGING = ("last_activity_at", "ended_at", "window_summary", "kept", "summary_version")
 
@@ -100,11 +110,7 @@ class SessionStore:
 
     async def touch(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> None:
         """Note activity. An earlier moment than the one noted already changes nothing."""
-        await tx.connection.execute(
-            update(sessions)
-            .where(in_scope(sessions, scope), sessions.c.id == session_id, sessions.c.last_activity_at < at)
-            .values(last_activity_at=at)
-        )
+        await tx.connection.execute(_touch(scope), {"session_id": session_id, "at": at})
 
     async def claim_end(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> bool:
         """End a session; True for the one caller whose update ended it, False for every other."""
@@ -240,6 +246,14 @@ class SessionStore:
             return [_session(row) for row in await connection.execute(query)]
 
 
+@lru_cache(STATEMENTS_KEPT)
+def _touch(scope: Scope) -> Update:
+    later = sessions.c.last_activity_at < bindparam("at")
+    this = sessions.c.id == bindparam("session_id")
+    return update(sessions).where(in_scope(sessions, scope), this, later).values(last_activity_at=bindparam("at"))
+
+
+@lru_cache(STATEMENTS_KEPT)
 def _open(scope: Scope, conversation: str) -> Select[Any]:
     return select(sessions).where(
         in_scope(sessions, scope), sessions.c.conversation == conversation, sessions.c.ended_at.is_(None)

@@ -15,11 +15,12 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from weakref import WeakValueDictionary
 
 import numpy as np
 import structlog
-from sqlalchemy import Select, bindparam, insert, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, Update, bindparam, insert, select, tuple_, update
 from sqlalchemy.engine import Connection
 
 from memory.database import Transaction
@@ -27,7 +28,7 @@ from memory.ids import IdSource
 from memory.ports import Embedder, VectorIndex, Vectors
 from memory.records import Reach, Scope, Source
 from memory.schema import index_generations, search_entries
-from memory.stores.scoped import closed_audiences, in_scope, scope_of_row
+from memory.stores.scoped import STATEMENTS_KEPT, closed_audiences, in_scope, scope_of_row
 
 _log = structlog.get_logger(__name__)
 
@@ -161,15 +162,13 @@ class VectorCache:
             added: entries that have one now.
             vectors: theirs, of shape (len(added), dimensions).
         """
-        generations = index_generations
-        row = (in_scope(generations, scope), generations.c.source == source.value)
-        before = (await tx.connection.execute(select(generations.c.generation).where(*row))).scalar_one_or_none()
+        before = (await tx.connection.execute(_generation(scope, source))).scalar_one_or_none()
         after = max(self._ids.next(), (before or 0) + 1)
         if before is None:
             values = {"person": scope.person, "audience": scope.audience, "source": source.value}
-            await tx.connection.execute(insert(generations).values(**values, generation=after))
+            await tx.connection.execute(insert(index_generations), {**values, "generation": after})
         else:
-            await tx.connection.execute(update(generations).where(*row).values(generation=after))
+            await tx.connection.execute(_moved(scope, source), {"after": after})
         if vectors is None:
             vectors = np.empty((0, self._embedder.dimensions), dtype=np.float32)
         change = _Change(gone=gone, added=added, vectors=vectors)
@@ -266,3 +265,17 @@ class VectorCache:
         dropped = self._indexes.pop(key, None)
         if dropped is not None:
             self._held_bytes -= dropped.counted_bytes
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _generation(scope: Scope, source: Source) -> Select[int]:
+    return select(index_generations.c.generation).where(_of(scope, source))
+
+
+@lru_cache(STATEMENTS_KEPT)
+def _moved(scope: Scope, source: Source) -> Update:
+    return update(index_generations).where(_of(scope, source)).values(generation=bindparam("after"))
+
+
+def _of(scope: Scope, source: Source) -> ColumnElement[bool]:
+    return in_scope(index_generations, scope) & (index_generations.c.source == source.value)
