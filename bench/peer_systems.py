@@ -154,7 +154,7 @@ class LanggraphSqlite:
             index={
                 "dims": DIMENSIONS,
                 "embed": lambda texts: [embed(text).tolist() for text in texts],
-                "fields": ["text"],
+                "text_fields": ["text"],
             },
         )
         self._store.setup()

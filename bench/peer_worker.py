@@ -34,16 +34,19 @@ class KnownVectors:
 
     Args:
         path: with ``vectors`` (texts, dimensions), and the texts beside it as JSON.
+        others: whether other texts than its own are asked for.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, others: bool) -> None:
+        self._others = others
         self._vectors = np.load(path)["vectors"]
         texts = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
         self._rows = {text: row for row, text in enumerate(texts)}
 
     def of(self, text: str) -> np.ndarray[Any, Any]:
         """The vector of a text, float32, of length 1."""
-        if (row := self._rows.get(text)) is not None:
+        row = self._rows.get(text) if self._others else self._rows[text]
+        if row is not None:
             known: np.ndarray[Any, Any] = self._vectors[row]
             return known
         seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big")
@@ -120,7 +123,7 @@ def main() -> None:
     """Do the job on standard input."""
     job = json.load(sys.stdin)
     answers, sys.stdout = sys.stdout, sys.stderr  # what a library prints is no answer
-    vectors = KnownVectors(Path(job["vectors"]))
+    vectors = KnownVectors(Path(job["vectors"]), others=job["kind"] == "cost")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         system = _open(job["system"], folder, vectors)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from memory.embedding import MiniLmEmbedder
+from memory.multilingual import MultilingualEmbedder
 from memory.policy.ranking import RankedEntry, rank
 from memory.policy.relevance import MESSAGE_FLOORS, Floor, Floors, above_floor, floors_of, has_content, is_relevant
 from memory.records import EntryScore, Scope, Source
@@ -120,3 +122,9 @@ def test_every_source_has_floors_under_every_embedder_and_facts_need_more_of_a_q
         floors = {source: floors_of(embedder, source) for source in Source}
         assert floors[Source.RECALL] == floors[Source.ARCHIVAL] == MESSAGE_FLOORS
         assert floors[Source.FACT].world.similarity > MESSAGE_FLOORS.world.similarity
+
+
+def test_the_multilingual_embedder_has_floors_of_its_own() -> None:
+    for source in Source:
+        floors = floors_of(MultilingualEmbedder.name, source)
+        assert floors.world.similarity > floors_of(MiniLmEmbedder.name, source).world.similarity

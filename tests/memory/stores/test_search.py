@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import product
 from pathlib import Path
@@ -413,6 +414,39 @@ async def test_a_change_of_embedder_goes_on_where_it_was_stopped_and_may_change_
     ranked = [rank(await search(one, "cat number 3")) for one in (store, fresh)]
     assert ranked[0] == ranked[1]
     assert ranked[0][0].entry.record_id == 3
+
+
+async def test_a_process_killed_while_it_embeds_anew_leaves_what_the_next_one_finishes(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/keepsake.db"
+    database = await open_database(url)
+    store = open_store(database)
+    await put(database, store, ANN, *((number, f"the cat number {number} likes milk") for number in range(200)))
+    await embed_all(store)
+    program = (
+        "import asyncio, sys\n"
+        "from memory.database import open_database\n"
+        "from tests.memory.stores.test_search import ReversedEmbedder, open_store\n"
+        "async def main():\n"
+        "    store = open_store(await open_database(sys.argv[1]), ReversedEmbedder())\n"
+        "    while await store.embed_pending(limit=1):\n"
+        "        print('embedded one', flush=True)\n"
+        "asyncio.run(main())"
+    )
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", program, url, stdout=asyncio.subprocess.PIPE)
+    assert process.stdout is not None
+    while await process.stdout.readline() != b"embedded one\n":
+        pass
+    process.kill()
+    await process.wait()
+
+    changed = open_store(database, ReversedEmbedder())
+    assert 1 <= (await changed.progress()).done < 200
+    assert len(await search(changed, "cat milk", limit=200)) == 200
+    await embed_all(changed)
+    assert str(await changed.progress()) == "all 200 texts are embedded"
+    similar = [entry.similarity for entry in await search(changed, "cat milk", limit=200)]
+    assert None not in similar
+    await database.close()
 
 
 async def test_what_is_new_is_embedded_before_what_another_embedder_has_embedded(
