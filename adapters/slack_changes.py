@@ -88,9 +88,8 @@ def _change_of_message(event: Mapping[str, Any], team: str) -> SlackEdit | Messa
         return None
     if message.get("subtype") == _TOMBSTONE:
         return MessagesDeleted(channel=key, ids=(message["ts"],))
-    before = event.get("previous_message") or {}
-    if message.get("bot_id") or message.get("text") == before.get("text"):  # a link got its preview, a thread a reply
-        return None
+    if message.get("bot_id") or _content(message) == _content(event.get("previous_message") or {}):
+        return None  # a link got its preview, or a thread a reply
     return SlackEdit(
         team=team,
         channel=channel,
@@ -99,6 +98,11 @@ def _change_of_message(event: Mapping[str, Any], team: str) -> SlackEdit | Messa
         at=moment_of(event.get("ts") or message["edited"]["ts"]),
         files=tuple(map(file_of, message.get("files") or ())),
     )
+
+
+def _content(message: Mapping[str, Any]) -> tuple[str | None, list[str | None]]:
+    """What its author can change of a message: its words, and by their ids the files that go with it."""
+    return message.get("text"), [file.get("id") for file in message.get("files") or ()]
 
 
 def _change_of_place(event: Mapping[str, Any], team: str, bot_user: str) -> PlaceLeft | PlaceEntered | None:

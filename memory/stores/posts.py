@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Table, and_, or_, select, update
 
 from memory.database import Transaction
-from memory.messages import Message, Role, TextPart, parts_to_json
+from memory.messages import FilePart, Message, Role, TextPart, parts_to_json
 from memory.records import InboxItem, Scope, Session, Source, StoredMessage
 from memory.schema import inbox, messages
 from memory.stores.inbox import UNFINISHED, item_of_row
@@ -24,9 +24,10 @@ from memory.stores.search import SearchStore
 
 
 def reworded(message: Message, text: str) -> Message:
-    """The message with another text in place of its own; what else it holds stays."""
-    others = tuple(part for part in message.parts if not isinstance(part, TextPart))
-    return replace(message, parts=(TextPart(text=text), *others))
+    """The message with another text in place of its own. A file stays as long as the text names it."""
+    others = (part for part in message.parts if not isinstance(part, TextPart))
+    kept = tuple(part for part in others if not isinstance(part, FilePart) or part.name in text)
+    return replace(message, parts=(TextPart(text=text), *kept))
 
 
 class PostStore:

@@ -15,6 +15,7 @@ import pytest
 from adapters.console import ConsoleAdapter
 from adapters.discord_adapter import DiscordAdapter
 from adapters.slack_adapter import SlackAdapter
+from bot.changes import MessageEdited, MessagesDeleted, PlatformChange
 from bot.chat import (
     AttachedFile,
     ChannelAdapter,
@@ -41,6 +42,15 @@ class Inbox:
     """Takes in what an adapter hands over, and lets a test wait for it."""
 
     messages: asyncio.Queue[IncomingMessage] = field(default_factory=asyncio.Queue)
+    changes: asyncio.Queue[PlatformChange] = field(default_factory=asyncio.Queue)
+
+    async def follow(self, change: PlatformChange) -> None:
+        if isinstance(change, MessageEdited | MessagesDeleted):
+            await self.changes.put(change)
+
+    async def next_change(self) -> PlatformChange:
+        async with asyncio.timeout(20):
+            return await self.changes.get()
 
     async def store(self, message: IncomingMessage) -> bool:
         await self.messages.put(message)
@@ -61,6 +71,8 @@ class Stage:
         shown: what the bot said there, in order.
         trouble: lets the next attempt to deliver fail like this.
         remembers: whether it can be looked up what was said there.
+        edited: lets the author of what was last said put other words in its place; the change as the adapter tells it.
+        deleted: lets the author delete it, likewise.
     """
 
     adapter: ChannelAdapter
@@ -68,6 +80,8 @@ class Stage:
     shown: Callable[[], list[str]]
     trouble: Callable[[type[Exception]], None]
     remembers: bool = True
+    edited: Callable[[str], Awaitable[PlatformChange]] | None = None
+    deleted: Callable[[], Awaitable[PlatformChange]] | None = None
 
     async def answer(self, text: str = "Hello.", *, key: str = "a1") -> OutgoingMessage:
         """An answer to something that somebody said."""
@@ -122,6 +136,7 @@ async def on_discord() -> AsyncIterator[Stage]:
         adapter = DiscordAdapter(
             token=TOKEN,
             on_message=inbox.store,
+            on_change=inbox.follow,
             api_url=discord.api_url,
             gateway_url=discord.gateway_url,
             guild_ready_timeout=0.05,
@@ -130,6 +145,15 @@ async def on_discord() -> AsyncIterator[Stage]:
         async def asked(text: str) -> IncomingMessage:
             await discord.post(chat, ann, text)
             return await inbox.next()
+
+        async def edited(text: str) -> PlatformChange:
+            await discord.edit(chat, chat.messages[-1]["id"], text)
+            return await inbox.next_change()
+
+        async def deleted() -> PlatformChange:
+            gone = {"id": chat.messages.pop()["id"], "channel_id": chat.id}
+            await discord.gateway.dispatch("MESSAGE_DELETE", gone)
+            return await inbox.next_change()
 
         def trouble(kind: type[Exception]) -> None:
             status = 403 if kind is DeliveryRefused else 503
@@ -143,6 +167,8 @@ async def on_discord() -> AsyncIterator[Stage]:
                 asked=asked,
                 shown=lambda: discord.shown(chat),
                 trouble=trouble,
+                edited=edited,
+                deleted=deleted,
             )
         finally:
             await adapter.stop()
@@ -158,6 +184,7 @@ async def on_slack() -> AsyncIterator[Stage]:
             bot_token=slack_double.BOT_TOKEN,
             app_token=slack_double.APP_TOKEN,
             on_message=inbox.store,
+            on_change=inbox.follow,
             api_url=slack.api_url,
             clock=FakeClock(),
         )
@@ -166,6 +193,14 @@ async def on_slack() -> AsyncIterator[Stage]:
             as_slack_writes = html.escape(text, quote=False)
             await slack.deliver(slack.message("U1", "D1", as_slack_writes, channel_type="im"))
             return await inbox.next()
+
+        async def edited(text: str) -> PlatformChange:
+            await slack.deliver(slack.edit(slack.messages["D1"][-1], html.escape(text, quote=False)))
+            return await inbox.next_change()
+
+        async def deleted() -> PlatformChange:
+            await slack.deliver(slack.delete(slack.messages["D1"][-1]))
+            return await inbox.next_change()
 
         def trouble(kind: type[Exception]) -> None:
             refused = slack_double.error("is_archived")
@@ -178,6 +213,8 @@ async def on_slack() -> AsyncIterator[Stage]:
                 asked=asked,
                 shown=lambda: [post["text"] for post in slack.posts()],
                 trouble=trouble,
+                edited=edited,
+                deleted=deleted,
             )
         finally:
             await adapter.stop()
@@ -323,3 +360,26 @@ async def test_a_file_that_is_not_there_is_unreadable_in_words(stage: Stage) -> 
     with pytest.raises(FileUnreadable) as refused:
         await stage.adapter.fetch_file(message, AttachedFile(id="F404", name="gone.txt"), limit=100)
     assert str(refused.value)
+
+
+@pytest.mark.parametrize("stage", [on_discord, on_slack], indirect=True)
+async def test_an_edit_names_the_message_and_says_its_new_words_as_they_would_have_been_said(stage: Stage) -> None:
+    message = await stage.asked("I live in Oslo.")
+    assert stage.edited is not None
+    change = await stage.edited("I live in Rome & like <tea>.")
+
+    assert isinstance(change, MessageEdited)
+    assert (change.channel, change.id, change.text) == (
+        message.conversation.key,
+        message.id,
+        "I live in Rome & like <tea>.",
+    )
+    assert change.at.utcoffset() == timedelta(0)
+
+
+@pytest.mark.parametrize("stage", [on_discord, on_slack], indirect=True)
+async def test_a_deletion_names_the_message(stage: Stage) -> None:
+    message = await stage.asked("I live in Oslo.")
+    assert stage.deleted is not None
+
+    assert await stage.deleted() == MessagesDeleted(channel=message.conversation.key, ids=(message.id,))

@@ -79,6 +79,14 @@ async def test_a_preview_or_a_reply_in_the_thread_is_no_edit(slack: SlackDouble,
         assert len(place.world.memory_model.requests) == asked
 
 
+async def test_a_file_taken_off_a_message_is_gone_with_what_it_held(slack: SlackDouble, tmp_path: Path) -> None:
+    async with workspace(slack, tmp_path, memory_model=learning(LEARNS)) as place:
+        await place.say("U1", "D1", "look", subtype="file_share", files=[{"id": "F1", "name": "oslo.txt"}])
+        assert "oslo.txt" in str(await place.world.system.privacy.export("slack:T1:U1"))
+        await told(place, slack.edit(posted(slack), "look", files=[]))
+        assert "oslo.txt" not in str(await place.world.system.privacy.export("slack:T1:U1"))
+
+
 async def test_the_same_edit_told_twice_changes_the_fact_once(slack: SlackDouble, tmp_path: Path) -> None:
     async with workspace(slack, tmp_path, memory_model=learning(LEARNS)) as place:
         await place.say("U1", "D1", OSLO)
