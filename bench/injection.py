@@ -103,7 +103,7 @@ async def measure(embedder: MiniLmEmbedder | MultilingualEmbedder) -> Figures:
                 procedures=stores.procedures,
                 search=stores.search,
                 clock=SystemClock(),
-                zone=parameters.zone,
+                preferences=stores.preferences,
             )
 
             async def given(message: str) -> tuple[SearchHit, ...]:

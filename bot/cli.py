@@ -18,6 +18,7 @@ import typer
 
 from bot.bootstrap import run_console, run_platforms
 from bot.chat import AdapterStartFailed
+from bot.cli_experience import experience_commands
 from bot.cli_facts import fact_commands
 from bot.cli_jobs import jobs_commands
 from bot.cli_memory import memory_commands
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 memory_commands.add_typer(version_commands)
 memory_commands.add_typer(fact_commands)
+memory_commands.add_typer(experience_commands)
 app.add_typer(memory_commands, name="memory")
 app.add_typer(jobs_commands, name="jobs")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bot.commands import Command
 from bot.commands_channels import CHANNEL_COMMANDS
+from bot.commands_experience import MEMORY_EXPERIENCE_COMMANDS, MYDATA_EXPERIENCE_COMMANDS
 from bot.commands_facts import MEMORY_FACT_COMMANDS, MYDATA_FACT_COMMANDS
 from bot.commands_memory import MEMORY_COMMANDS
 from bot.commands_mydata import MYDATA_COMMANDS
@@ -15,8 +16,10 @@ from bot.commands_numbers import NUMBER_COMMANDS
 COMMAND_TABLE: tuple[Command, ...] = (
     *MYDATA_COMMANDS,
     *MYDATA_FACT_COMMANDS,
+    *MYDATA_EXPERIENCE_COMMANDS,
     *MEMORY_COMMANDS,
     *NUMBER_COMMANDS,
     *CHANNEL_COMMANDS,
     *MEMORY_FACT_COMMANDS,
+    *MEMORY_EXPERIENCE_COMMANDS,
 )

@@ -29,7 +29,7 @@ from bot.attachments import AttachmentLimits
 from bot.env_file import unreadable_lines
 from bot.speaking import Access, Listed, check_ids
 from memory.errors import InvalidInput, MemorySystemError
-from memory.parameters import MemoryParameters, Preset, Sharing, ToolNames
+from memory.parameters import Fading, MemoryParameters, Preset, Sharing, ToolNames
 from memory.records import ChannelMode, check_person
 
 _DEFAULTS = MemoryParameters()
@@ -161,6 +161,12 @@ class Settings(BaseSettings):
         "full: everything. paging: core memory, search and tools. rolling: only a summary of earlier sessions. "
         "facts: only facts learned from what the person says.",
         "full",
+    )
+    archival_fading: Fading = _setting(
+        _DEFAULTS.fading,
+        "How documents fade. reuse: forgotten when old, unimportant and hardly read. steady: all fade from their last "
+        "reading on.",
+        "reuse",
     )
     tool_names: ToolNames = _setting(
         _DEFAULTS.tool_names,
@@ -440,6 +446,7 @@ class Settings(BaseSettings):
             agent_name=self.agent_name,
             time_zone=self.time_zone,
             preset=self.memory_preset,
+            fading=self.archival_fading,
             tool_names=self.tool_names,
             similar_facts=self.similar_facts,
             retrieved_facts=self.retrieved_facts,

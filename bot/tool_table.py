@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from bot.tools import Tool, Toolbox
+from bot.tools_experience import EXPERIENCE_TOOLS
 from bot.tools_journal import JOURNAL_TOOLS
 from bot.tools_letta import LETTA_TOOLS
 from bot.tools_memory import MEMORY_TOOLS
@@ -20,7 +21,7 @@ from memory.policy.presets import parts_of
 _NAMED = {ToolNames.MEMGPT: MEMORY_TOOLS, ToolNames.LETTA: LETTA_TOOLS}
 _OTHERS = (*JOURNAL_TOOLS, *WORKING_TOOLS, *REMINDER_TOOLS)
 
-TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *LETTA_TOOLS, *_OTHERS)
+TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *LETTA_TOOLS, *_OTHERS, *EXPERIENCE_TOOLS)
 """Every tool of the program's own, under all its names."""
 
 
@@ -34,5 +35,6 @@ def toolbox_for(
         further: other tools.
         served: gives those of servers, which may be reached only later.
     """
-    own = (*_NAMED[parameters.tool_names], *_OTHERS) if parts_of(parameters.preset).tools else ()
-    return Toolbox((*own, *further), served)
+    parts = parts_of(parameters.preset)
+    own = (*_NAMED[parameters.tool_names], *_OTHERS) if parts.tools else ()
+    return Toolbox((*own, *(EXPERIENCE_TOOLS if parts.experience else ()), *further), served)

@@ -15,6 +15,7 @@ from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
 from memory.processes.digests import Digests
 from memory.processes.episode_writer import WRITE_EPISODE, EpisodeWriter
+from memory.processes.feedback import Feedback
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import DIGEST_JOURNAL, Journaling
@@ -86,7 +87,7 @@ def open_stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
         blocks=BlockStore(database, counter, limit=parameters.core_memory_limit),
-        archival=ArchivalStore(database, search, ids, clock),
+        archival=ArchivalStore(database, search, ids, clock, fading=parameters.fading),
         facts=FactStore(database, search, revisions, ids=ids, counter=counter, clock=clock),
         fact_revisions=revisions,
         journal=JournalStore(database, search, ids),
@@ -184,8 +185,9 @@ def open_services(
             procedures=stores.procedures,
             search=stores.search,
             clock=clock,
-            zone=parameters.zone,
+            preferences=stores.preferences,
         ),
+        feedback=Feedback(stores.reply_sources, stores.procedures),
         window=window,
         journaling=journaling,
         prompt_sizes=PromptSizes(),

@@ -13,12 +13,13 @@ from datetime import datetime
 from memory.database import Transaction
 from memory.policy.audience import SHARED_AUDIENCE, reach_of_scope
 from memory.privacy import Privacy
+from memory.processes.experience_care import ExperienceCare
 from memory.processes.fact_care import FactCare
 from memory.processes.prompt_sizes import PromptSize
 from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
 from memory.processes.undo import By, Undo
-from memory.records import MemoryBlock, Scope, Session, SummaryVersion
+from memory.records import Episode, MemoryBlock, Reach, Scope, Session, SummaryVersion
 from memory.services import Services
 
 
@@ -77,6 +78,7 @@ class Oversight:
         sittings: pauses, ends and begins conversations.
         undo: takes changes back.
         facts: changes single facts.
+        experience: changes episodes, procedures and documents.
         provenance: explains replies.
     """
 
@@ -100,6 +102,7 @@ class Oversight:
             facts=stores.facts,
             fact_revisions=stores.fact_revisions,
             journal=stores.journal,
+            experience=(stores.episodes, stores.procedures),
             audit=stores.audit,
             indexer=services.indexer,
             clock=services.clock,
@@ -108,6 +111,15 @@ class Oversight:
             database=services.database,
             facts=stores.facts,
             blocks=stores.blocks,
+            audit=stores.audit,
+            indexer=services.indexer,
+            clock=services.clock,
+        )
+        self.experience = ExperienceCare(
+            database=services.database,
+            episodes=stores.episodes,
+            procedures=stores.procedures,
+            archival=stores.archival,
             audit=stores.audit,
             indexer=services.indexer,
             clock=services.clock,
@@ -161,6 +173,15 @@ class Oversight:
             },
             last_prompt=self._services.prompt_sizes.last(scope),
         )
+
+    async def episodes_like(self, reach: Reach, query: str, *, limit: int) -> list[Episode]:
+        """The episodes that answer a query best, and those of the days it names, best first."""
+        services = self._services
+        periods = await services.retriever.periods(reach, query)
+        store = services.stores.episodes
+        hits = await store.search(reach, query, limit=limit, periods=periods)
+        by_id = {one.id: one for one in await store.get(reach, [hit.record_id for hit in hits])}
+        return [by_id[hit.record_id] for hit in hits if hit.record_id in by_id]
 
     async def note(self, scope: Scope, *, by: By, action: str, detail: str = "") -> None:
         """Write a look into the audit log."""

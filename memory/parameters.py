@@ -35,6 +35,13 @@ class ToolNames(StrEnum):
     LETTA = "letta"
 
 
+class Fading(StrEnum):
+    """By which rule documents in archival memory fade; see ``policy.fading``."""
+
+    REUSE = "reuse"
+    STEADY = "steady"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryParameters:
     """The numbers of the memory system.
@@ -43,6 +50,7 @@ class MemoryParameters:
         agent_name: the name the bot answers to.
         time_zone: an IANA name, for example ``Europe/Oslo``: the zone in which days begin and "now" is told.
         preset: which parts of memory are at work; see ``policy.presets``.
+        fading: by which rule documents fade.
         tool_names: under which names the memory tools are offered.
         sharing: ``audience`` keeps what was said in private out of wider audiences; ``person`` does not.
         context_window_tokens: the budget of one request, in tokens, the answer's own room included.
@@ -85,6 +93,7 @@ class MemoryParameters:
     agent_name: str = "Keepsake"
     time_zone: str = "UTC"
     preset: Preset = Preset.FULL
+    fading: Fading = Fading.REUSE
     tool_names: ToolNames = ToolNames.MEMGPT
     sharing: Sharing = Sharing.AUDIENCE
     context_window_tokens: int = 32_000

@@ -15,6 +15,7 @@ from memory.channel_talk import Line
 from memory.database import Transaction
 from memory.errors import PersonErased
 from memory.exchange import ERASED, Exchange, Place, present_session
+from memory.experience import Experience
 from memory.messages import Message, Role, TextPart, ToolSpec
 from memory.notes import Notes
 from memory.paging import Paging
@@ -55,6 +56,7 @@ class PersonMemory:
     Attributes:
         place: the conversation.
         paging: what the agent's tools do.
+        experience: the same for episodes and procedures.
         working: what the agent is doing just now.
         reminding: what the person is to be reminded of.
         notes: the journal as the agent's tool uses it.
@@ -64,6 +66,7 @@ class PersonMemory:
         self.place = place
         self.paging = Paging(place, services)
         self.working = Working(place, services)
+        self.experience = Experience(place, services)
         self.reminding = Reminding(place, services)
         self.notes = Notes(place, services)
         self._services = services
@@ -300,6 +303,7 @@ class PersonMemory:
     ) -> None:
         """Note what the reply was given, and add the job that learns from the exchange."""
         scope, exchange_id = self.place.scope, exchange.user.id
+        await self._services.feedback.hear(scope, tx, conversation=self.place.conversation, text=exchange.user.text)
         await self._stores.reply_sources.note(
             scope, tx, exchange_id=exchange_id, conversation=self.place.conversation, hits=given, at=at
         )

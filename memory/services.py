@@ -17,6 +17,7 @@ from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import Clock, TokenCounter
 from memory.privacy import PersonalStore
+from memory.processes.feedback import Feedback
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import Journaling
@@ -115,6 +116,7 @@ class Services:
     database: Database
     stores: Stores
     retriever: Retriever
+    feedback: Feedback
     window: Window
     journaling: Journaling
     prompt_sizes: PromptSizes

@@ -13,16 +13,20 @@ from memory.services import Services
 _THREADS_FOLLOWED = timedelta(days=30)
 _FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
 _FINISHED_REMINDERS_KEPT = timedelta(days=30)
+_IDLE = timedelta(days=1)  # a document read later than this is never forgotten yet
 _SCOPES_AT_ONCE = 100
 
 
 async def tidy(services: Services, privacy: Privacy) -> None:
-    """Let go of finished jobs and reminders, silent threads, old lines of journals, and scopes closed for long."""
+    """Let go of finished jobs and reminders, silent threads, old journal lines, faded documents, long closed scopes."""
     stores, now = services.stores, services.clock.now()
     await stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
     await stores.reminders.prune(now - _FINISHED_REMINDERS_KEPT)
     async with services.database.transaction() as tx:
         await stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
         await stores.journal.expire(tx, before=now - services.parameters.journal_expiry, at=now)
+    for scope in await stores.archival.idle_scopes(now - _IDLE):
+        async with services.database.transaction() as tx:
+            await stores.archival.forget(scope, tx)
     closed_before = now - services.parameters.closed_scope_kept
     await privacy.erase_due(lambda tx: stores.closures.overdue(tx, before=closed_before, limit=_SCOPES_AT_ONCE))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from memory.errors import InvalidInput
 from memory.records import Difficulty, Episode, Example, HowTo, KeyMoment, Narrative
@@ -58,6 +59,24 @@ def procedure_shown(how_to: HowTo) -> str:
 def procedure_searchable(how_to: HowTo) -> str:
     """What a procedure is found by, besides its triggers."""
     return f"{how_to.name}. {how_to.description}"
+
+
+def training_lines(how_to: HowTo) -> list[dict[str, Any]]:
+    """The examples of a procedure as chat models are trained: its steps as the system's words, then both sides.
+
+    Weights are out of a bot's reach; this is how the examples get to whoever trains some.
+    """
+    told = "\n".join([how_to.description, *(f"{number}. {step}" for number, step in enumerate(how_to.steps, start=1))])
+    return [
+        {
+            "messages": [
+                {"role": "system", "content": told},
+                {"role": "user", "content": example.input},
+                {"role": "assistant", "content": example.output},
+            ]
+        }
+        for example in how_to.examples
+    ]
 
 
 def editable(how_to: HowTo) -> str:

@@ -7,11 +7,11 @@ its text.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memory.policy.audience import reach_of_scope
-from memory.policy.experience_text import procedure_shown
+from memory.policy.experience_text import episode_shown, procedure_shown
 from memory.records import FactState, ProcedureState, Scope, Source, StoredMessage
 from memory.stores.archival import ArchivalStore
 from memory.stores.episodes import EpisodeStore
@@ -105,41 +105,46 @@ class Provenance:
 
     async def _given(self, source: ReplySource) -> Given:
         messages = await self._messages(source.scope, source.message_ids)
-        reach = reach_of_scope(source.scope)
-        match source.source:
-            case Source.FACT:
-                for fact in await self._facts.get(reach, [source.record_id]):
-                    if fact.state is not FactState.FORGOTTEN:
-                        return Given(
-                            source=source,
-                            text=fact.text,
-                            at=fact.valid_from or fact.updated_at,
-                            still_true=fact.state is FactState.CURRENT,
-                            messages=messages,
-                        )
-            case Source.RECALL:
-                for found in await self._messages(source.scope, [source.record_id]):
-                    return Given(source=source, text=found.message.text, at=found.message.sent_at, messages=messages)
-            case Source.ARCHIVAL:
-                for passage in await self._archival.get(reach, [source.record_id]):
-                    if passage.forgotten_at is None:
-                        return Given(source=source, text=passage.content, at=passage.created_at, messages=messages)
-            case Source.EPISODE | Source.PROCEDURE:
-                return await self._experience(source, messages)
-        return Given(source=source)
+        reads = {
+            Source.FACT: self._fact,
+            Source.RECALL: self._message,
+            Source.ARCHIVAL: self._document,
+            Source.EPISODE: self._episode,
+            Source.PROCEDURE: self._procedure,
+        }
+        read = reads.get(source.source)
+        given = await read(source) if read else None
+        return Given(source=source) if given is None else replace(given, messages=messages)
 
-    async def _experience(self, source: ReplySource, messages: tuple[SourceMessage, ...]) -> Given:
-        reach = reach_of_scope(source.scope)
-        if source.source is Source.EPISODE:
-            for episode in await self._episodes.get(reach, [source.record_id]):
-                if episode.forgotten_at is None:
-                    text, at = episode.narrative.summary, episode.ended_at
-                    return Given(source=source, text=text, at=at, messages=messages)
-        for procedure in await self._procedures.get(reach, [source.record_id]):
-            if procedure.state is ProcedureState.APPROVED:
-                text, at = procedure_shown(procedure.how_to), procedure.updated_at
-                return Given(source=source, text=text, at=at, messages=messages)
-        return Given(source=source)
+    async def _fact(self, source: ReplySource) -> Given | None:
+        for fact in await self._facts.get(reach_of_scope(source.scope), [source.record_id]):
+            if fact.state is not FactState.FORGOTTEN:
+                at, still_true = fact.valid_from or fact.updated_at, fact.state is FactState.CURRENT
+                return Given(source=source, text=fact.text, at=at, still_true=still_true)
+        return None
+
+    async def _message(self, source: ReplySource) -> Given | None:
+        for found in await self._messages(source.scope, [source.record_id]):
+            return Given(source=source, text=found.message.text, at=found.message.sent_at)
+        return None
+
+    async def _document(self, source: ReplySource) -> Given | None:
+        for passage in await self._archival.get(reach_of_scope(source.scope), [source.record_id]):
+            if passage.forgotten_at is None:
+                return Given(source=source, text=passage.content, at=passage.created_at)
+        return None
+
+    async def _episode(self, source: ReplySource) -> Given | None:
+        for episode in await self._episodes.get(reach_of_scope(source.scope), [source.record_id]):
+            if episode.forgotten_at is None:
+                return Given(source=source, text=episode_shown(episode), at=episode.started_at)
+        return None
+
+    async def _procedure(self, source: ReplySource) -> Given | None:
+        for procedure in await self._procedures.get(reach_of_scope(source.scope), [source.record_id]):
+            text, still_true = procedure_shown(procedure.how_to), procedure.state is ProcedureState.APPROVED
+            return Given(source=source, text=text, at=procedure.updated_at, still_true=still_true)
+        return None
 
     async def _messages(self, scope: Scope, message_ids: Sequence[int]) -> tuple[SourceMessage, ...]:
         found = []

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
-from zoneinfo import ZoneInfo
 
 import structlog
 
@@ -25,6 +24,7 @@ from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore, Trace
 from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
+from memory.stores.preferences import PreferenceStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
@@ -91,7 +91,7 @@ class Retriever:
         procedures: how things are to be done.
         search: embeds the query, once for all sources.
         clock: says what "yesterday" is in a query.
-        zone: the time zone in which days begin.
+        preferences: know the time zone in which a person's days begin.
 
     Attributes:
         seconds: how long retrievals took so far.
@@ -107,7 +107,7 @@ class Retriever:
         procedures: ProcedureStore,
         search: SearchStore,
         clock: Clock,
-        zone: ZoneInfo,
+        preferences: PreferenceStore,
     ) -> None:
         self._recall = recall
         self._archival = archival
@@ -115,7 +115,7 @@ class Retriever:
         self._episodes = episodes
         self._procedures = procedures
         self._search = search
-        self._times = TimesAsked(facts=facts, recall=recall, search=search, clock=clock, zone=zone)
+        self._times = TimesAsked(facts=facts, recall=recall, search=search, preferences=preferences, clock=clock)
         self.seconds = Histogram()
 
     async def retrieve(
@@ -172,10 +172,10 @@ class Retriever:
         query: str,
         wanted: Wanted,
         *,
+        periods: Sequence[Period],
         exclude: frozenset[int],
         floor: bool,
         embedded: EmbeddedQuery | None,
-        periods: tuple[Period, ...],
     ) -> dict[Source, Awaitable[list[SearchHit]]]:
         """The searches to make, by source. A new source gets its line here."""
         trace = Trace.LATER if floor else Trace.NEVER

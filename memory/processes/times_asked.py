@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import asyncio
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 import structlog
 
 from memory.errors import MemorySystemError
+from memory.policy.audience import SHARED_AUDIENCE
 from memory.policy.time_expressions import Period, anchors_in, bounded, periods_in
 from memory.ports import Clock
-from memory.records import Reach
+from memory.records import Reach, Scope
 from memory.stores.facts import FactStore
+from memory.stores.preferences import PreferenceStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
 
@@ -32,18 +33,24 @@ class TimesAsked:
     Args:
         facts, recall: where it may be said when something happened.
         search: embeds what happened.
+        preferences: know the time zone in which a person's days begin.
         clock: says what "yesterday" is.
-        zone: the time zone in which days begin.
     """
 
     def __init__(
-        self, *, facts: FactStore, recall: RecallStore, search: SearchStore, clock: Clock, zone: ZoneInfo
+        self,
+        *,
+        facts: FactStore,
+        recall: RecallStore,
+        search: SearchStore,
+        preferences: PreferenceStore,
+        clock: Clock,
     ) -> None:
         self._facts = facts
         self._recall = recall
         self._search = search
+        self._preferences = preferences
         self._clock = clock
-        self._zone = zone
 
     async def of(self, reach: Reach, query: str) -> tuple[Period, ...]:
         """The times that a query asks about, in no order.
@@ -52,12 +59,16 @@ class TimesAsked:
             reach: what may be read.
             query: any text.
         """
+        anchors, now = anchors_in(query), self._clock.now()
+        if not anchors and not periods_in(query, now):  # which spares most messages a look at the zone
+            return ()
+        zone = await self._preferences.zone(Scope(person=reach.person, audience=SHARED_AUDIENCE))
         bounds = [
-            bounded(anchor, at.astimezone(self._zone))
-            for anchor in anchors_in(query)
+            bounded(anchor, at.astimezone(zone))
+            for anchor in anchors
             if (at := await self._happened(reach, anchor.event)) is not None
         ]
-        return (*periods_in(query, self._clock.now().astimezone(self._zone)), *bounds)
+        return (*periods_in(query, now.astimezone(zone)), *bounds)
 
     async def _happened(self, reach: Reach, event: str) -> datetime | None:
         """When that was; None where nothing close enough to it is known."""

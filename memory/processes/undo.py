@@ -6,7 +6,10 @@ transaction, so that it can be taken back too. What others changed meanwhile sta
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -113,12 +116,36 @@ class Undone:
     notes: tuple[str, ...] = ()
 
 
+class Undoable(Protocol):
+    """A store whose work can be put out of sight as a whole."""
+
+    async def work_of(
+        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
+    ) -> dict[str, str]:
+        """What stands of the work of a session or a job: name -> text."""
+        ...
+
+    async def undo_work(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        change: Change,
+        at: datetime,
+        session_id: int | None = None,
+        job: str | None = None,
+    ) -> None:
+        """Put it out of sight."""
+        ...
+
+
 class Undo:
     """Takes changes back.
 
     Args:
         database: for the transaction over all stores.
         blocks, summaries, facts, journal: what has versions, or goes out of sight.
+        experience: what is made of sessions.
         fact_revisions: the versions of facts.
         audit: says who did it.
         indexer: makes facts that come back found by their meaning.
@@ -134,6 +161,7 @@ class Undo:
         facts: FactStore,
         fact_revisions: FactRevisionStore,
         journal: JournalStore,
+        experience: Sequence[Undoable],
         audit: AuditStore,
         indexer: Indexer,
         clock: Clock,
@@ -144,6 +172,7 @@ class Undo:
         self._facts = facts
         self._fact_revisions = fact_revisions
         self._journal = journal
+        self._experience = experience
         self._audit = audit
         self._indexer = indexer
         self._clock = clock
@@ -218,6 +247,8 @@ class Undo:
                 await self._summaries.append(scope, tx, text=undone.texts[_SUMMARY][1], change=change, at=now)
             await self._facts.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
             await self._journal.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
+            for store in self._experience:
+                await store.undo_work(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
             if undone.texts:
                 await self._note(scope, tx, by, "memory undo", str(origin))
         self._indexer.kick()
@@ -257,6 +288,9 @@ class Undo:
         added, archived = await self._journal.of_work(scope, session_id=origin.session_id, job=origin.job)
         texts |= {_line(entry): (entry.text, "") for entry in added}
         texts |= {_line(entry): ("", entry.text) for entry in archived}
+        for store in self._experience:
+            work = await store.work_of(scope, tx, session_id=origin.session_id, job=origin.job)
+            texts |= {name: (text, "") for name, text in work.items()}
         if left:
             names = ", ".join(_name(fact) for fact in left)
             notes.append(f"Changed again since, or replaced by something that was, so as it is: {names}.")

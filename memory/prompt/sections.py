@@ -7,7 +7,7 @@ section with nothing to say is an empty string.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from functools import cache
 from importlib import resources
@@ -242,8 +242,7 @@ def memory_data(around: Surroundings, hits: Sequence[SearchHit]) -> str:
         lines.append(block("unsearched", f"Could not be searched just now: {', '.join(around.unsearched)}."))
     for part in _PARTS_OF_DATA:
         if fitting := [hit for hit in hits if hit.source in part.sources]:
-            local = [replace(hit, at=hit.at.astimezone(now.tzinfo)) for hit in fitting]
-            lines.append(block(part.tag, part.render(local)))
+            lines.append(block(part.tag, part.render([hit.seen_from(now.tzinfo) for hit in fitting])))
     if around.journal:
         lines.append(block("journal", "\n".join(map(indented, around.journal))))
     return "\n".join(["<memory_data>", *lines, "</memory_data>"])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +115,10 @@ class SearchHit:
     reason: str
     message_ids: tuple[int, ...] = ()
     vector: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+
+    def seen_from(self, zone: tzinfo | None) -> SearchHit:
+        """The same with its time told in a time zone."""
+        return replace(self, at=self.at.astimezone(zone))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import partial
@@ -22,11 +22,12 @@ from sqlalchemy.engine import Connection
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
+from memory.parameters import Fading
 from memory.policy.chunking import pieces
+from memory.policy.fading import Worth, faded_score, first_accesses, is_let_go, why_let_go
 from memory.policy.ranking import (
     RankedEntry,
     Setting,
-    archival_score,
     candidates_of,
     rank,
     rerank,
@@ -41,6 +42,7 @@ from memory.stores.scoped import (
     as_stored,
     by_keys,
     delete_scope,
+    id_batches,
     in_reach,
     in_scope,
     key_values,
@@ -100,15 +102,25 @@ class ArchivalStore:
         search: indexes their texts.
         ids: draws the passages' ids.
         clock: says when a passage was stored and accessed.
+        fading: by which rule passages fade.
     """
 
     name = "archival"
 
-    def __init__(self, database: Database, search: SearchStore, ids: IdSource, clock: Clock) -> None:
+    def __init__(
+        self,
+        database: Database,
+        search: SearchStore,
+        ids: IdSource,
+        clock: Clock,
+        *,
+        fading: Fading = Fading.REUSE,
+    ) -> None:
         self._database = database
         self._search = search
         self._ids = ids
         self._clock = clock
+        self._fading = fading
         self._unnoted: defaultdict[Scope, list[_Use]] = defaultdict(list)
 
     async def insert(
@@ -154,7 +166,7 @@ class ArchivalStore:
             "importance": importance,
             "created_at": now,
             "last_accessed_at": now,
-            "access_count": 0,
+            "access_count": first_accesses(self._fading),
             "metadata": dict(metadata or {}),
             "source_message": source_message,
         }
@@ -206,7 +218,10 @@ class ArchivalStore:
         ranked, found = await self._database.read_together(look)
         relevant = above_floor(ranked, query, floors=self._search.floors(Source.ARCHIVAL))
         hits = sorted(
-            (_hit(found[one.entry.record_id], one, now, recency_weight) for one in (relevant if floor else ranked)),
+            (
+                self._hit(found[one.entry.record_id], one, now, recency_weight)
+                for one in (relevant if floor else ranked)
+            ),
             key=lambda hit: -hit.score,
         )[:limit]
         countable = bool(ranked) and has_content(query)
@@ -236,25 +251,57 @@ class ArchivalStore:
         min_importance: float = 0.3,
         min_accesses: int = 3,
     ) -> int:
-        """Forget the passages that are old, unimportant and little used, all three; how many.
+        """Forget the passages that the rule in force lets go of; how many.
 
         Args:
             threshold_days: days since the last access above which a passage is old.
             min_importance: importance that keeps a passage.
-            min_accesses: accesses that keep a passage.
+            min_accesses: accesses that keep a passage. These three are for the rule ``reuse``.
         """
-        now = self._clock.now()
-        idle = and_(
-            _alive(scope),
-            passages.c.last_accessed_at < now - threshold_days * _DAY,
-            passages.c.importance < min_importance,
-            passages.c.access_count < min_accesses,
+        now = as_stored(self._clock.now())
+        alive = (await tx.connection.execute(select(passages).where(_alive(scope)))).all()
+        gone = [
+            row.id
+            for row in alive
+            if is_let_go(
+                self._fading,
+                _worth(row, now),
+                threshold_days=threshold_days,
+                min_importance=min_importance,
+                min_accesses=min_accesses,
+            )
+        ]
+        for some in id_batches(gone):
+            which = update(passages).where(in_scope(passages, scope), passages.c.id.in_(some))
+            values = {"forgotten_at": now, "forgotten_reason": why_let_go(self._fading)}
+            await tx.connection.execute(which.values(**values))
+        await self._search.remove(scope, tx, source=Source.ARCHIVAL, record_ids=gone)
+        if gone:
+            tx.after_commit(lambda: _log.info("archival_forget", passages=len(gone)))
+        return len(gone)
+
+    async def reinstate(self, scope: Scope, tx: Transaction, *, passage_id: int) -> Passage | None:
+        """Bring a forgotten passage back, as if it had been read just now; None where there is none of that id."""
+        mine = and_(in_scope(passages, scope), passages.c.id == passage_id)
+        row = (await tx.connection.execute(select(passages).where(mine))).first()
+        if row is None:
+            return None
+        now, accesses = as_stored(self._clock.now()), row.access_count + 1
+        back = update(passages).where(mine).values(forgotten_at=None, forgotten_reason=None)
+        await tx.connection.execute(back.values(last_accessed_at=now, access_count=accesses))
+        items = [(row.id, text) for text in _searchable(row.content, row.created_at)]
+        await self._search.put(scope, tx, source=Source.ARCHIVAL, items=items)
+        back_again = replace(_passage(row), forgotten_at=None, forgotten_reason=None)
+        return replace(back_again, last_accessed_at=now, access_count=accesses)
+
+    async def idle_scopes(self, before: datetime) -> list[Scope]:
+        """The scopes of everybody in which a passage was not read since a moment, for the sweep."""
+        query = select(passages.c.person, passages.c.audience).where(
+            passages.c.forgotten_at.is_(None), passages.c.last_accessed_at < before
         )
-        forgotten = (await tx.connection.execute(select(passages.c.id).where(idle))).scalars().all()
-        await tx.connection.execute(update(passages).where(idle).values(forgotten_at=now))
-        await self._search.remove(scope, tx, source=Source.ARCHIVAL, record_ids=forgotten)
-        tx.after_commit(lambda: _log.info("archival_forget", passages=len(forgotten)))
-        return len(forgotten)
+        async with self._database.read() as connection:
+            rows = await connection.execute(query.distinct())
+        return [Scope(person=row.person, audience=row.audience) for row in rows]
 
     async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
         """Delete, for good, what was saved in answer to a message."""
@@ -276,6 +323,12 @@ class ArchivalStore:
     async def all(self, scope: Scope) -> list[Passage]:
         """The passages that are not forgotten, oldest first."""
         query = select(passages).where(_alive(scope)).order_by(passages.c.id)
+        async with self._database.read() as connection:
+            return [_passage(row) for row in await connection.execute(query)]
+
+    async def everything(self, reach: Reach) -> list[Passage]:
+        """Every passage within reach, forgotten or not, the newest first."""
+        query = select(passages).where(in_reach(passages, reach)).order_by(passages.c.id.desc())
         async with self._database.read() as connection:
             return [_passage(row) for row in await connection.execute(query)]
 
@@ -339,6 +392,10 @@ class ArchivalStore:
         late = embedded is not None and embedded.tokens is not None
         return rerank(excerpts, settings, query, late=late), found
 
+    def _hit(self, passage: Row[Any], ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
+        score = faded_score(self._fading, ranked.score, _worth(passage, now), recency_weight=recency_weight)
+        return _hit(passage, ranked, score)
+
     async def _touch(self, tx: Transaction, hits: Sequence[SearchHit], now: datetime) -> None:
         if hits:
             await tx.connection.execute(
@@ -374,14 +431,15 @@ def _alive(scope: Scope) -> ColumnElement[bool]:
     return and_(in_scope(passages, scope), passages.c.forgotten_at.is_(None))
 
 
-def _hit(passage: Row[Any], ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
-    score = archival_score(
-        similarity=ranked.score,
+def _worth(passage: Row[Any], now: datetime) -> Worth:
+    return Worth(
         importance=passage.importance,
-        days_since_access=(now - passage.last_accessed_at) / _DAY,
-        access_count=passage.access_count,
-        recency_weight=recency_weight,
+        idle_days=(now - passage.last_accessed_at) / _DAY,
+        accesses=passage.access_count,
     )
+
+
+def _hit(passage: Row[Any], ranked: RankedEntry, score: float) -> SearchHit:
     return SearchHit(
         source=Source.ARCHIVAL,
         scope=scope_of_row(passage),

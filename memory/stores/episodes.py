@@ -160,6 +160,7 @@ class EpisodeStore:
         periods: Sequence[Period] = (),
         embedded: EmbeddedQuery | None = None,
         floor: bool = False,
+        within: bool = False,
     ) -> list[SearchHit]:
         """The episodes most like a query, and those of the days it asks about, best first.
 
@@ -170,6 +171,7 @@ class EpisodeStore:
             periods: the times that the query asks about; an episode of them counts more, and is found by that alone.
             embedded: the query's vectors, where the caller has them already.
             floor: leave out what is not relevant enough to be shown unasked.
+            within: leave out what is not of these times.
         """
         entries = await self._search.search(
             reach, source=Source.EPISODE, query=query, limit=limit * _OVERFETCH, embedded=embedded
@@ -182,6 +184,7 @@ class EpisodeStore:
         hits = [
             hit_of_episode(episode, relevant.get(episode.id), of_the_day=_is_of_the_day(episode, periods))
             for episode in episodes.values()
+            if not within or _is_of_the_day(episode, periods)
         ]
         return sorted(hits, key=lambda hit: (-hit.score, -hit.record_id))[:limit]
 

@@ -1,0 +1,83 @@
+"""The tools for episodes and procedures: look up earlier sessions, and propose how something is to be done.
+
+Invariant: a procedure that a tool saves is a proposal; nothing that the model reads or writes approves it.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+
+from pydantic import Field
+
+from bot.tools import Arguments, Tool
+from memory.exchange import Exchange
+from memory.person import PersonMemory
+from memory.policy.text import clean
+from memory.prompt.sections import format_hits
+from memory.records import Difficulty, Example, HowTo
+
+_EPISODES = 3
+
+
+class EpisodeArguments(Arguments):
+    query: str = Field(min_length=1, description="What it was about, in a few words.")
+    start_date: date | None = Field(default=None, description="Only from this day on, YYYY-MM-DD.")
+    end_date: date | None = Field(default=None, description="Only up to this day, YYYY-MM-DD.")
+
+
+class ExampleArguments(Arguments):
+    input: str = Field(min_length=1)
+    output: str = Field(min_length=1)
+
+
+class ProcedureArguments(Arguments):
+    name: str = Field(min_length=1, description="A few words.")
+    description: str = Field(min_length=1, description="What it is for, in one sentence.")
+    steps: list[str] = Field(min_length=1, description="What to do, in order.")
+    triggers: list[str] = Field(default=[], description="Words in a message that call for it.")
+    examples: list[ExampleArguments] = Field(default=[], description="What was asked and the answer that was right.")
+    difficulty: Difficulty = Field(default=Difficulty.EASY, description="How hard it is to do well.")
+
+
+async def _episode_search(memory: PersonMemory, exchange: Exchange, arguments: EpisodeArguments) -> str:
+    return format_hits(
+        await memory.experience.episodes(
+            clean(arguments.query), first=arguments.start_date, last=arguments.end_date, limit=_EPISODES
+        )
+    )
+
+
+async def _save_procedure(memory: PersonMemory, exchange: Exchange, arguments: ProcedureArguments) -> str:
+    proposed = await memory.experience.propose(
+        exchange,
+        HowTo(
+            name=clean(arguments.name),
+            description=clean(arguments.description),
+            steps=tuple(map(clean, arguments.steps)),
+            triggers=tuple(map(clean, arguments.triggers)),
+            examples=tuple(Example(input=clean(one.input), output=clean(one.output)) for one in arguments.examples),
+            difficulty=arguments.difficulty,
+        ),
+    )
+    return (
+        f"Proposed: {proposed.how_to.name}. It is not in force: tell the person that they approve it with "
+        f"/mydata procedures approve:{proposed.how_to.name}"
+    )
+
+
+EXPERIENCE_TOOLS: tuple[Tool, ...] = (
+    Tool(
+        name="episode_search",
+        description="Look up what happened in earlier sessions, by subject or by day: decisions, outcomes, lessons.",
+        arguments=EpisodeArguments,
+        run=_episode_search,
+        is_memory=True,
+    ),
+    Tool(
+        name="save_procedure",
+        description="Propose how something is to be done from now on, as the person explained it. They approve it.",
+        arguments=ProcedureArguments,
+        run=_save_procedure,
+        is_memory=True,
+    ),
+)
