@@ -23,7 +23,9 @@ from bot.tool_table import TOOL_TABLE
 from bot.tools import Toolbox
 from memory.messages import ModelRequest, ToolCall, user_message
 from memory.parameters import MemoryParameters
-from memory.records import NewMessage, Scope
+from memory.policy.audience import reach_of_scope
+from memory.processes.undo import By
+from memory.records import NewMessage, ProcedureState, Scope
 from tests.desk import OPERATOR, Desk, admin
 from tests.fakes import START, ScriptedModel
 from tests.world import World, running
@@ -96,6 +98,7 @@ def saving(text: str) -> list[ToolCall]:
         "memory": {"operation": "append", "text": text},
         "working_memory": {"operation": "set_goal", "text": text},
         "set_reminder": {"text": text, "when": "in 3 years"},
+        "save_procedure": {"name": text, "description": text, "steps": [text], "triggers": [ABOUT]},
     }
     return [ToolCall(id=f"{name}-{text}", name=name, arguments=given) for name, given in calls.items()]
 
@@ -147,6 +150,17 @@ async def episodes(world: World, place: str) -> object:
     return await world.system.stores.episodes.history(world.memory(where=where("ann", place)).place.reach, limit=100)
 
 
+async def procedures(world: World, place: str) -> object:
+    return await world.system.stores.procedures.all(world.memory(where=where("ann", place)).place.reach)
+
+
+async def approved_procedures(world: World, place: str) -> object:
+    store, scope = world.system.stores.procedures, world.memory(where=where("ann", place)).place.scope
+    for one in await store.all(reach_of_scope(scope), state=ProcedureState.PROPOSED):
+        await world.system.oversight.experience.approve(scope, one.id, by=By())
+    return await prompt(world, place)
+
+
 async def messages_of_days(world: World, place: str) -> object:
     memory = world.memory(where=where("ann", place))
     first, last = START.date() - timedelta(days=1), START.date() + timedelta(days=1)
@@ -159,6 +173,8 @@ WAYS: tuple[Callable[[World, str], Awaitable[object]], ...] = (
     journal,
     fact_history,
     episodes,
+    procedures,
+    approved_procedures,
     messages_of_days,
 )
 
@@ -178,6 +194,8 @@ TOOL_CALLS: dict[str, tuple[dict[str, Any], ...]] = {
     "memory_rethink": ({"section": "persona", "new_content": SAVED},),
     "archival_memory_insert": ({"content": SAVED},),
     "archival_memory_search": (QUERY,),
+    "episode_search": (QUERY, {**QUERY, **DAYS}),
+    "save_procedure": ({"name": SAVED, "description": SAVED, "steps": [SAVED]},),
     "memory": (
         {"operation": "read"},
         {"operation": "read", "query": ABOUT},
@@ -207,6 +225,9 @@ MYDATA: dict[str, str | None] = {
     "correct": "/mydata correct fact:jasmine text:tea",
     "pin": "/mydata pin jasmine",
     "unpin": "/mydata unpin jasmine",
+    "episodes": f"/mydata episodes {ABOUT}",
+    "procedures": "/mydata procedures",
+    "documents": "/mydata documents",
     "pause": None,
     "resume": None,
     "incognito": None,
@@ -225,6 +246,9 @@ MEMORY: dict[str, str | None] = {
     "stats": "/memory stats console:ann",
     "facts": "/memory facts console:ann",
     "history": "/memory history console:ann",
+    "episodes": "/memory episodes console:ann",
+    "procedures": "/memory procedures console:ann",
+    "documents": "/memory documents console:ann",
     "revert": "/memory revert console:ann revision:{revision}",
     "settings": None,
     "silence": None,
@@ -265,7 +289,14 @@ async def test_each_tool_shows_what_the_place_may_see_and_no_more(world: World) 
                 shown = seen((await toolbox.run(memory, exchange, call)).content)
                 assert shown <= MAY_SEE[place], f"{name} {arguments} in {place}"
                 showing |= {name} if shown else set()
-    assert showing >= {"recall_search", "archival_search", "conversation_search_date", "memory", "list_reminders"}
+    assert showing >= {
+        "recall_search",
+        "episode_search",
+        "archival_search",
+        "conversation_search_date",
+        "memory",
+        "list_reminders",
+    }
 
 
 async def test_own_commands_show_nothing_of_anybody_else(world: World) -> None:
