@@ -13,7 +13,7 @@ import contextlib
 import sys
 import threading
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +24,7 @@ from bot.chat import (
     Conversation,
     DeliveryFailed,
     FileUnreadable,
+    HistoryUnreadable,
     IncomingMessage,
     OnMessage,
     OutgoingMessage,
@@ -142,6 +143,10 @@ class ConsoleAdapter:
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """A reply of an earlier process may stand on a terminal that nobody can look at any more."""
         return True
+
+    async def recent(self, conversation: Conversation, *, limit: int) -> Sequence[IncomingMessage]:
+        """Nobody else speaks in a terminal."""
+        raise HistoryUnreadable("A terminal has no channel that could be read.")
 
     async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
         """Nothing is attached to a line of text."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -24,6 +25,7 @@ from adapters.discord_commands import SlashCommands
 from adapters.discord_delivery import DiscordDelivery
 from adapters.discord_errors import CONNECTION_ERRORS, PORTAL, start_failure
 from adapters.discord_files import fetch_file
+from adapters.discord_history import recent_messages
 from adapters.discord_message import PLATFORM, heard_in
 from bot.changes import OnChange, PlatformChange, ignore_change
 from bot.chat import AttachedFile, Conversation, IncomingMessage, OnMessage, OutgoingMessage
@@ -254,6 +256,10 @@ class DiscordAdapter:
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Whether an answer is there already; see ``DiscordDelivery.was_delivered``. Raises DeliveryFailed."""
         return await self._delivery.was_delivered(message)
+
+    async def recent(self, conversation: Conversation, *, limit: int) -> Sequence[IncomingMessage]:
+        """What was said lately; see ``discord_history.recent_messages``. Raises HistoryUnreadable."""
+        return await recent_messages(self._client, conversation, limit=limit)
 
     async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
         """Fetch a file of a message; see ``discord_files.fetch_file``. Raises FileUnreadable."""

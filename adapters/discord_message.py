@@ -30,29 +30,34 @@ def heard_in(message: discord.Message, me: discord.ClientUser) -> Heard | None:
         message: as it came from the gateway.
         me: the bot's own user.
     """
-    if message.type not in _SAID_BY_PEOPLE:
-        return None
-    addressed = _addressed(message, me)
-    text = words_of(message, me)
-    if not text:
+    said = said_in(message, me, conversation_in(message.channel, message.guild))
+    if said is None:
         return None
     thread = message.channel if isinstance(message.channel, discord.Thread) else None
     return Heard(
-        message=IncomingMessage(
-            id=str(message.id),
-            conversation=conversation_in(message.channel, message.guild),
-            person=f"{PLATFORM}:{message.author.id}",
-            author_name=message.author.display_name,
-            text=text,
-            sent_at=message.created_at,
-            attachments=_files(message),
-        ),
+        message=said,
         speaker=_speaker(message, me),
-        addressed=addressed,
+        addressed=_addressed(message, me),
         in_thread=thread is not None,
         server=str(message.guild.id) if message.guild is not None else None,
         channels=frozenset(map(str, filter(None, (message.channel.id, thread.parent_id if thread else None)))),
         roles=frozenset(str(role.id) for role in getattr(message.author, "roles", ())),
+    )
+
+
+def said_in(message: discord.Message, me: discord.ClientUser, conversation: Conversation) -> IncomingMessage | None:
+    """A message of a known conversation, or None if nobody said anything with it."""
+    text = words_of(message, me) if message.type in _SAID_BY_PEOPLE else ""
+    if not text:
+        return None
+    return IncomingMessage(
+        id=str(message.id),
+        conversation=conversation,
+        person=f"{PLATFORM}:{message.author.id}",
+        author_name=message.author.display_name,
+        text=text,
+        sent_at=message.created_at,
+        attachments=_files(message),
     )
 
 

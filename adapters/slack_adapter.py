@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -30,11 +30,20 @@ from adapters.slack_delivery import SlackDelivery
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_errors import TRANSPORT_ERRORS, start_failure
 from adapters.slack_files import SlackFiles
+from adapters.slack_history import recent_posts
 from adapters.slack_intake import SlackIntake
 from adapters.slack_signs import SlackSigns
 from adapters.slack_socket import SocketConnection
 from bot.changes import OnChange, PlaceEntered, ignore_change
-from bot.chat import AttachedFile, Conversation, DeliveryFailed, IncomingMessage, OnMessage, OutgoingMessage
+from bot.chat import (
+    AttachedFile,
+    Conversation,
+    DeliveryFailed,
+    HistoryUnreadable,
+    IncomingMessage,
+    OnMessage,
+    OutgoingMessage,
+)
 from bot.commands import Commands
 from bot.listener import IsForUs, plainly_for_us
 from bot.reply_stream import Sleep
@@ -205,6 +214,14 @@ class SlackAdapter:
     def typing(self, conversation: Conversation, asked: str) -> AbstractAsyncContextManager[None]:
         """Show that an answer is being written; see ``SlackSigns.writing``."""
         return self._signs.writing(conversation, asked)
+
+    async def recent(self, conversation: Conversation, *, limit: int) -> Sequence[IncomingMessage]:
+        """What was said lately; see ``slack_history.recent_posts``. Raises HistoryUnreadable."""
+        if self._intake is None:
+            raise HistoryUnreadable("Slack has not been started.")
+        posts = await recent_posts(self._client, conversation, limit=limit)
+        said = await asyncio.gather(*(self._intake.said(post, conversation) for post in posts))
+        return [message for message in said if message is not None]
 
     async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
         """Fetch a file of a message; see ``SlackFiles.fetch``. Raises FileUnreadable."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 from weakref import WeakValueDictionary
@@ -21,7 +22,7 @@ from adapters.slack_events import ChannelKind, SlackPost, conversation_of, read_
 from adapters.slack_text import from_slack, mentioned_users
 from bot.attachments import named
 from bot.changes import MessageEdited, OnChange, PlatformChange, ignore_change
-from bot.chat import AttachedFile, IncomingMessage, OnMessage
+from bot.chat import AttachedFile, Conversation, IncomingMessage, OnMessage
 from bot.listener import IsForUs, plainly_for_us
 from bot.speaking import Heard, Speaker
 
@@ -115,6 +116,13 @@ class SlackIntake:
         if await self._is_for_us(heard):
             new = await self._on_message(heard.message)
             _log.info("slack_message_received", channel=post.channel, ts=post.ts, new=new)
+
+    async def said(self, event: Mapping[str, Any], conversation: Conversation) -> IncomingMessage | None:
+        """A message of a known conversation as Slack's history shows it; None if nobody said anything with it."""
+        _, team, channel, *_ = conversation.key.split(":")
+        body = {"team_id": team, "event": {"channel": channel, **event}}
+        post = read_post(body, bot_user=self._bot_user)
+        return None if post is None else replace((await self._heard(post)).message, conversation=conversation)
 
     async def _follow(self, change: SlackEdit | PlatformChange) -> None:
         if isinstance(change, SlackEdit):

@@ -116,7 +116,7 @@ class Agent:
         gathered = await memory.gather(exchange, tools=self.tools, now=now)
         spoken = gathered.turn[0]
         gathered = replace(gathered, turn=(replace(spoken, parts=(*images, *spoken.parts)),))
-        turn = _Turn(gathered=gathered, parameters=memory.parameters, begin_call=begin_call)
+        turn = _Turn(gathered=gathered, kept=self._toolbox.kept, parameters=memory.parameters, begin_call=begin_call)
         while True:
             response = await self._ask(turn, memory)
             if response.stop_reason is StopReason.REFUSAL:
@@ -215,6 +215,7 @@ class _Turn:
     """The state of a turn while it runs."""
 
     gathered: Gathered
+    kept: Callable[[Message], Message]
     parameters: MemoryParameters
     begin_call: Callable[[], OnText] | None = None
     prompt: Prompt | None = None
@@ -226,7 +227,8 @@ class _Turn:
         """The turn ends with an answer."""
         added = self.added if already_added else [*self.added, assistant_message(text)]
         given, cut = (self.prompt.shown, self.prompt.cut) if self.prompt else ((), False)
-        return TurnResult(reply=text + replies.SHORTENED * cut, messages=tuple(added), given=given)
+        kept = tuple(map(self.kept, added))
+        return TurnResult(reply=text + replies.SHORTENED * cut, messages=kept, given=given)
 
     def refused(self) -> TurnResult:
         """The turn ends without one."""

@@ -32,6 +32,7 @@ from bot.reminders import Reminders
 from bot.run_time_settings import take_up
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
+from bot.tools_channel import ChannelReading
 from bot.tools_mcp import served_tools
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.multilingual import MultilingualEmbedder
@@ -83,10 +84,11 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         if learned is not None:
             ratio, samples = learned
             counter.resume(ratio=ratio, samples=samples)
+        reading = ChannelReading(system, settings.attachment_limits)
         servers = served_tools(settings.mcp_config, counter)
         agent = Agent(
             model=chat_model,
-            toolbox=toolbox_for(parameters, served=servers.tools),
+            toolbox=toolbox_for(parameters, reading.tools, servers.tools),
             counter=counter,
             secret=_secret(settings),
         )
@@ -116,6 +118,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             system=system,
             handler=handler,
             listener=listener,
+            reading=reading,
             servers=servers,
             reminders=Reminders(system=system, clock=clock, sweep_seconds=settings.reminder_sweep_seconds),
             following=Following(system=system, accept=handler.accept, clock=clock),

@@ -7,7 +7,7 @@ knows a platform; an adapter is two translations and a thin handler.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -114,6 +114,10 @@ class OutgoingMessage:
         return self.text if self.notice is None else f"{self.text}\n\n{self.notice}"
 
 
+class HistoryUnreadable(Exception):
+    """The platform does not show what was said in a conversation. The text says why, in one sentence."""
+
+
 class DeliveryFailed(Exception):
     """The platform did not take a message; trying again later may help.
 
@@ -169,6 +173,18 @@ class ChannelAdapter(Protocol):
 
         Looks the platform up. Where it will never let us look (forbidden, channel gone), True, since a doubled
         answer cannot be taken back. Raises DeliveryFailed where it cannot be asked just now.
+        """
+        ...
+
+    async def recent(self, conversation: Conversation, *, limit: int) -> Sequence[IncomingMessage]:
+        """What was said in a conversation lately, oldest first, the bot's own words included.
+
+        Args:
+            conversation: which; a thread that has only begun stands for its channel.
+            limit: messages at most.
+
+        Raises:
+            HistoryUnreadable: the platform does not show it.
         """
         ...
 

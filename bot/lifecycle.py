@@ -25,6 +25,7 @@ from bot.handler import ChatHandler
 from bot.listener import Listener
 from bot.reminders import Reminders
 from bot.scheduler import Scheduler
+from bot.tools_channel import ChannelReading
 from bot.tools_mcp import McpServers
 from memory.ports import Clock
 from memory.system import MemorySystem
@@ -48,12 +49,18 @@ class Application:
     settings: Settings
     system: MemorySystem
     handler: ChatHandler
+    reading: ChannelReading
     servers: McpServers
     reminders: Reminders
     listener: Listener
     following: Following
     commands: Commands
     clock: Clock
+
+    def attach(self, channels: Mapping[str, ChannelAdapter]) -> None:
+        """Say how answers travel: adapters by platform, or by conversation key where one serves a single one."""
+        for part in (self.handler, self.reminders, self.reading):
+            part.attach(channels)
 
 
 class ConsoleChannel(ChannelAdapter, Protocol):
@@ -85,9 +92,7 @@ async def serve(app: Application, adapters: Sequence[PlatformAdapter], *, slack_
         stop = await stack.enter_async_context(_stop_signals())
         server = await _listen(app.settings, adapters, slack_events)
         stack.push_async_callback(server.close)
-        platforms = {adapter.platform: adapter for adapter in adapters}
-        app.handler.attach(platforms)
-        app.reminders.attach(platforms)
+        app.attach({adapter.platform: adapter for adapter in adapters})
         await stack.enter_async_context(_background(app))
         for adapter in adapters:
             stack.push_async_callback(adapter.stop)
@@ -127,8 +132,7 @@ async def _listen(settings: Settings, adapters: Sequence[PlatformAdapter], slack
 
 async def converse(app: Application, console: ConsoleChannel) -> None:
     """Chat in a terminal or over a pipe until the input ends or a signal comes."""
-    app.handler.attach({console.key: console})
-    app.reminders.attach({console.key: console})
+    app.attach({console.key: console})
     async with _stop_signals() as stop, _background(app):
         app.handler.open()
         await app.reminders.deliver_due()

@@ -15,10 +15,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from memory.errors import MemorySystemError
 from memory.exchange import Exchange
-from memory.messages import ToolCall, ToolResult, ToolSpec
+from memory.messages import Message, Part, ToolCall, ToolResult, ToolSpec
 from memory.person import PersonMemory
 from memory.policy.text import clean
 from memory.policy.tool_names import in_offered_names
+
+_NOT_KEPT = "(Shown when it was asked for, and not kept. Call the tool again to see it.)"
 
 
 class ToolFailed(MemorySystemError):
@@ -43,6 +45,7 @@ class Tool:
         may_end_turn: a reply of text followed only by successful calls of such tools ends the turn.
         ending_operations: of a tool with operations, those that may end a turn as well.
         is_memory: what it says is kept elsewhere in memory already, so no journal needs to keep its results.
+        keeps_result: False where its results are words of others: they are shown in this turn, and stored nowhere.
         schema: its arguments as JSON schema where they are described elsewhere; None for that of ``arguments``.
     """
 
@@ -53,6 +56,7 @@ class Tool:
     may_end_turn: bool = False
     ending_operations: tuple[str, ...] = ()
     is_memory: bool = False
+    keeps_result: bool = True
     schema: Mapping[str, Any] | None = None
 
     @property
@@ -101,6 +105,16 @@ class Toolbox:
         """Whether results of the tool of this name are kept elsewhere in memory already."""
         tool = self._tools.get(name)
         return tool is not None and tool.is_memory
+
+    def kept(self, message: Message) -> Message:
+        """A message of a turn as it is stored, without the results that are not to be kept."""
+        return replace(message, parts=tuple(map(self._kept, message.parts)))
+
+    def _kept(self, part: Part) -> Part:
+        tool = self._tools.get(part.name) if isinstance(part, ToolResult) else None
+        if tool is None or tool.keeps_result or not isinstance(part, ToolResult):
+            return part
+        return replace(part, content=_NOT_KEPT)
 
     async def run(self, memory: PersonMemory, exchange: Exchange, call: ToolCall) -> ToolResult:
         """Run one call. Errors that the model can act on become the result's text."""

@@ -147,6 +147,7 @@ class RecordingChannel:
         self.typing_in: list[str] = []
         self.delivered = asyncio.Event()
         self.shows_drafts = shows_drafts
+        self.said: list[IncomingMessage] = []  # what the channel's history shows
         self.drafts: list[OutgoingMessage] = []
 
     async def draft(self, message: OutgoingMessage) -> tuple[str, ...]:
@@ -164,6 +165,11 @@ class RecordingChannel:
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         known = self.there | {sent.delivery_key for sent in self.sent}
         return message.delivery_key in known
+
+    async def recent(self, conversation: Conversation, *, limit: int) -> list[IncomingMessage]:
+        if self.failures:
+            raise self.failures.pop(0)
+        return self.said[-limit:]
 
     async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
         if file.id not in self.files:

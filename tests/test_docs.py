@@ -64,6 +64,6 @@ def test_every_command_of_the_table_is_documented_with_its_arguments(command: st
     assert f"| `/{command}` |" in COMMANDS
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in TOOL_TABLE])
+@pytest.mark.parametrize("tool", [*(tool.name for tool in TOOL_TABLE), "read_channel", "read_attachment"])
 def test_every_tool_is_documented(tool: str) -> None:
     assert f"| `{tool}` |" in MEMORY

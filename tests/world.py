@@ -18,6 +18,7 @@ from bot.reply_stream import Sleep
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from bot.tools import Tool
+from bot.tools_channel import ChannelReading
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import ChatModel, Embedder, TokenCounter
@@ -128,9 +129,11 @@ async def running(
         parameters=parameters,
         clock=clock,
     ) as system:
+        reading = ChannelReading(system)
+        reading.attach({channel.platform: channel})
         agent = Agent(
             model=chat_model or model,
-            toolbox=toolbox_for(parameters, extra_tools, served_tools),
+            toolbox=toolbox_for(parameters, (*reading.tools, *extra_tools), served_tools),
             counter=counter,
             secret=b"test",
         )

@@ -19,6 +19,7 @@ from bot.chat import (
     DeliveryFailed,
     DeliveryRefused,
     FileUnreadable,
+    HistoryUnreadable,
     IncomingMessage,
     OutgoingMessage,
 )
@@ -216,6 +217,19 @@ async def test_bots_and_webhooks_are_told_from_people(discord: DiscordDouble) ->
 
 def _attachment(name: str) -> dict[str, object]:
     return {"id": "1", "filename": name, "size": 1, "url": "http://127.0.0.1/1", "proxy_url": "http://127.0.0.1/1"}
+
+
+async def test_a_channel_that_discord_does_not_show_is_a_sentence(discord: DiscordDouble, inbox: Inbox) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    async with started(discord, inbox.store) as adapter:
+        await discord.post(chat, ann, "hello")
+        [message] = await inbox.until(1)
+        for status, sentence in ((403, "Read Message History"), (404, "just now")):
+            discord.script("GET", "/messages$", Scripted(status=status))
+            with pytest.raises(HistoryUnreadable, match=sentence):
+                await adapter.recent(message.conversation, limit=5)
+    with pytest.raises(HistoryUnreadable, match="not connected"):
+        await adapter.recent(message.conversation, limit=5)
 
 
 async def test_a_file_is_asked_for_anew_when_it_is_read(discord: DiscordDouble, inbox: Inbox) -> None:

@@ -22,6 +22,7 @@ from bot.chat import (
     DeliveryFailed,
     DeliveryRefused,
     FileUnreadable,
+    HistoryUnreadable,
     IncomingMessage,
     OutgoingMessage,
     incoming_from_json,
@@ -73,6 +74,7 @@ class Stage:
         remembers: whether it can be looked up what was said there.
         edited: lets the author of what was last said put other words in its place; the change as the adapter tells it.
         deleted: lets the author delete it, likewise.
+        shows_history: whether what people said can be read again.
     """
 
     adapter: ChannelAdapter
@@ -82,6 +84,7 @@ class Stage:
     remembers: bool = True
     edited: Callable[[str], Awaitable[PlatformChange]] | None = None
     deleted: Callable[[], Awaitable[PlatformChange]] | None = None
+    shows_history: bool = True
 
     async def answer(self, text: str = "Hello.", *, key: str = "a1") -> OutgoingMessage:
         """An answer to something that somebody said."""
@@ -122,6 +125,7 @@ async def on_console() -> AsyncIterator[Stage]:
         shown=lambda: shown,
         trouble=lambda _: broken.append(BrokenPipeError()),
         remembers=False,
+        shows_history=False,
     )
     typed.put(None)
     reading.cancel()
@@ -225,7 +229,7 @@ async def on_stand_in() -> AsyncIterator[Stage]:
     channel = RecordingChannel()
 
     async def asked(text: str) -> IncomingMessage:
-        return IncomingMessage(
+        message = IncomingMessage(
             id="m1",
             conversation=dm("ann"),
             person="console:ann",
@@ -233,6 +237,8 @@ async def on_stand_in() -> AsyncIterator[Stage]:
             text=text,
             sent_at=FakeClock().now(),
         )
+        channel.said.append(message)
+        return message
 
     yield Stage(
         adapter=channel,
@@ -343,6 +349,18 @@ async def test_what_was_shown_of_an_answer_becomes_the_answer(stage: Stage) -> N
     await stage.adapter.send(replace(answer, draft=draft))
 
     assert stage.shown() == ["Hello, how are you?"]
+
+
+async def test_what_was_said_lately_is_read_in_order_or_refused_with_a_sentence(stage: Stage) -> None:
+    first = await stage.asked("I like <tea>.")
+    if not stage.shows_history:
+        with pytest.raises(HistoryUnreadable, match=r"\.$"):
+            await stage.adapter.recent(first.conversation, limit=9)
+        return
+    second = await stage.asked("And coffee.")
+
+    assert await stage.adapter.recent(first.conversation, limit=9) == [first, second]
+    assert await stage.adapter.recent(first.conversation, limit=1) == [second]
 
 
 async def test_showing_that_one_writes_never_fails_a_turn(stage: Stage) -> None:
