@@ -87,6 +87,7 @@ class Figures:
     """One conversation. Sizes in estimated tokens.
 
     Attributes:
+        fixed: the tools and the instructions, which both ways need.
         kept_last, shown_last: the last prompt where everything is kept, and ours.
         kept_all, shown_all: all prompts of the conversation together.
         asked: questions asked in the end.
@@ -97,6 +98,7 @@ class Figures:
     name: str
     turns: int
     calls: int
+    fixed: int
     kept_last: int
     shown_last: int
     kept_all: int
@@ -109,6 +111,11 @@ class Figures:
     def smaller_last(self) -> float:
         """How much smaller the last prompt is, as a share."""
         return 1 - self.shown_last / self.kept_last
+
+    @property
+    def smaller_besides(self) -> float:
+        """How much smaller the last prompt is besides its fixed parts, as a share."""
+        return 1 - (self.shown_last - self.fixed) / (self.kept_last - self.fixed)
 
     @property
     def smaller_all(self) -> float:
@@ -252,6 +259,7 @@ async def measured(
         name=name,
         turns=len(steps),
         calls=len(kept),
+        fixed=_fixed(script.requests[-1], counter),
         kept_last=kept[-1],
         shown_last=shown[-1],
         kept_all=sum(kept),
@@ -303,9 +311,10 @@ def show(rows: Sequence[Figures]) -> None:
         "last: kept",
         "ours",
         "smaller",
-        "all: smaller",
+        "besides fixed",
+        "all",
         "in prompt",
-        "or one search",
+        "or a search",
     ):
         table.add_column(column, justify="left" if column == "conversation" else "right")
     for row in rows:
@@ -315,6 +324,7 @@ def show(rows: Sequence[Figures]) -> None:
             f"{row.kept_last:,}",
             f"{row.shown_last:,}",
             f"{row.smaller_last:.1%}",
+            f"{row.smaller_besides:.1%}",
             f"{row.smaller_all:.1%}",
             f"{row.in_prompt} of {row.asked}",
             f"{row.searchable} of {row.asked}",
@@ -348,7 +358,15 @@ def main() -> None:
     rows = asyncio.run(measure(arguments))
     show(rows)
     if arguments.json:
-        content = [{**asdict(row), "smaller_last": row.smaller_last, "smaller_all": row.smaller_all} for row in rows]
+        content = [
+            {
+                **asdict(row),
+                "smaller_last": row.smaller_last,
+                "smaller_besides": row.smaller_besides,
+                "smaller_all": row.smaller_all,
+            }
+            for row in rows
+        ]
         arguments.json.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 

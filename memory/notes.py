@@ -5,6 +5,8 @@ Invariant: the agent changes its own notes alone, and a note that it rewrites or
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from memory.errors import InvalidInput
 from memory.exchange import Exchange, Place
 from memory.policy.journal import printed
@@ -46,9 +48,14 @@ class Notes:
         return "\n".join([line, *said])
 
     async def search(self, query: str, *, limit: int) -> list[SearchHit]:
-        """The entries that answer a query best, digested ones included."""
+        """The entries that answer a query best, digested ones included, each behind its number here."""
         embedded = await self._services.retriever.embed(query)
-        return await self._journal.search(self._place.reach, query, limit=limit, embedded=embedded)
+        hits = await self._journal.search(self._place.reach, query, limit=limit, embedded=embedded)
+        numbers = await self._journal.numbers_of(self._place.scope, [hit.record_id for hit in hits])
+        return [
+            replace(hit, text=f"{numbers[hit.record_id]}. {hit.text}") if hit.record_id in numbers else hit
+            for hit in hits
+        ]
 
     async def append(self, exchange: Exchange, text: str) -> None:
         """Add a note. Raises InvalidInput where it is empty or too long, NotKept or PersonErased."""

@@ -6,15 +6,16 @@ only where a digest stands for it.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, and_, func, or_, select
 
 from memory.database import Database, Transaction
-from memory.policy.ranking import RankedEntry, rank, why_found
+from memory.policy.ranking import RankedEntry, Setting, candidates_of, rank, rerank, why_found
 from memory.ports import EmbeddedQuery
 from memory.records import (
     ArchiveReason,
@@ -81,8 +82,7 @@ class JournalReader:
             number: the one of this number, in sight or not; None for those in sight.
             limit: how many at most, the newest.
         """
-        counted = func.row_number().over(order_by=table.c.id).label("number")
-        numbers = select(table.c.id, counted).where(of_agent(in_scope(table, scope))).subquery()
+        numbers = _numbers(scope)
         wanted = table.c.archived_at.is_(None) if number is None else numbers.c.number == number
         query = (
             select(table, numbers.c.number)
@@ -95,6 +95,13 @@ class JournalReader:
             rows = (await connection.execute(query)).all()
         return [NumberedEntry(number=row.number, entry=entry_of_row(row)) for row in reversed(rows)]
 
+    async def numbers_of(self, scope: Scope, entry_ids: Collection[int]) -> dict[int, int]:
+        """The numbers of these entries by their ids; those of other scopes, and events, have none."""
+        numbers = _numbers(scope)
+        async with self._database.read() as connection:
+            rows = await connection.execute(select(numbers).where(numbers.c.id.in_(entry_ids)))
+            return {row.id: row.number for row in rows}
+
     async def search(
         self, reach: Reach, query: str, *, limit: int, embedded: EmbeddedQuery | None = None
     ) -> list[SearchHit]:
@@ -106,6 +113,8 @@ class JournalReader:
             limit: hits at most.
             embedded: the query's vectors, where the caller has them already.
         """
+        if embedded is None:
+            embedded = await self._search.embedded_or_none(query)
         found = await self._search.search(
             reach, source=Source.JOURNAL, query=query, limit=limit * _OVERFETCH, embedded=embedded
         )
@@ -113,7 +122,18 @@ class JournalReader:
         kept = or_(table.c.archived_at.is_(None), table.c.archive_reason == ArchiveReason.DIGESTED.value)
         keys = {(one.entry.scope, one.entry.record_id) for one in ranked}
         entries = {entry.id: entry for entry in await self._found(select(table).where(with_keys(table, keys), kept))}
-        best = [one for one in ranked if one.entry.record_id in entries][:limit]
+        usable = [one for one in ranked if one.entry.record_id in entries]
+        look = partial(
+            self._search.excerpts,
+            reach=reach,
+            source=Source.JOURNAL,
+            candidates=usable[: candidates_of(limit)],
+            embedded=embedded,
+        )
+        excerpts = await self._database.read_together(look)
+        settings = {entry.id: Setting(group=entry.id, at=entry.noted_at) for entry in entries.values()}
+        late = embedded is not None and embedded.tokens is not None
+        best = rerank(excerpts, settings, query, late=late)[:limit]
         pieces = await self._search.texts(reach, [one.entry.entry_id for one in best])
         return [_hit(entries[one.entry.record_id], one, pieces.get(one.entry.entry_id, "")) for one in best]
 
@@ -164,6 +184,12 @@ def _count(scope: Scope) -> Select[int]:
 
 def _in_sight(scope: Scope) -> ColumnElement[bool]:
     return of_agent(in_scope(table, scope)) & table.c.archived_at.is_(None)
+
+
+def _numbers(scope: Scope) -> Subquery:
+    """The ids and numbers of a scope's entries on the agent's work."""
+    counted = func.row_number().over(order_by=table.c.id).label("number")
+    return select(table.c.id, counted).where(of_agent(in_scope(table, scope))).subquery()
 
 
 def of_life(rows: ColumnElement[bool]) -> ColumnElement[bool]:

@@ -282,7 +282,7 @@ async def test_the_journal_is_read_noted_in_rewritten_and_cleared_by_number(tmp_
         first = f"1. [2026-03-02 09:00:00] {LINE}"
         assert await told(world, journal("read")) == f"{first}\n2. [2026-03-02 09:00:00] Ask about the tickets"
         assert await told(world, journal("read", number=1)) == f"{first}\n{TIMETABLE.strip()}"
-        assert LINE in await told(world, journal("read", query="ferry 17"))
+        assert f"1. {LINE}" in await told(world, journal("read", query="ferry 17"))
         assert await told(world, journal("update", number=2, text="Ask about the bus")) == "Note 2 was rewritten."
         assert await told(world, journal("read")) == f"{first}\n3. [2026-03-02 09:00:00] Ask about the bus"
         assert await told(world, journal("clear")) == "Cleared notes: 1."
