@@ -28,6 +28,8 @@ STEPS = 120
 
 # Every text carries a mark of its own: who said it and where, so that a leak shows itself wherever it turns up.
 MARK = re.compile(r"mark(p\d+)(dm|square|board)n\d+")
+# What others said aloud in the same channel is shown on purpose, in a block of its own, and belongs to no memory.
+OVERHEARD = re.compile(r"<channel>.*?</channel>", re.DOTALL)
 SUBJECTS = ("jasmine tea", "the harbour ferry", "a red bicycle", "chess on Sundays")
 
 
@@ -53,7 +55,7 @@ class Town:
 
     def check(self, shown: object, reach: Reach) -> None:
         """Every mark in what was shown belongs to the person, and was set within reach."""
-        for who, place in MARK.findall(str(shown)):
+        for who, place in MARK.findall(OVERHEARD.sub("", str(shown))):
             self.seen += 1
             audience = next(spot.audience for spot in PLACES if spot.key == f"console:{place}")
             assert f"console:{who}" == reach.person, f"{reach.person} sees {who}"
