@@ -125,7 +125,7 @@ async def test_a_process_that_dies_while_it_embeds_leaves_what_the_next_one_fini
     assert len(deaths) == -(-2 * (MESSAGES + 1) // AT_ONCE)
     for place in deaths:
         async with opened(place) as system:
-            assert await system.stores.search.pending() > 0
+            assert (await system.stores.search.progress()).waiting > 0
             await found(system)  # builds indexes of what is there already
             await embed(system)
             assert await found(system) == expected
