@@ -178,7 +178,10 @@ class EpisodeStore:
         )
         found = await self._load({(entry.scope, entry.record_id) for entry in entries})
         ranked = rank([entry for entry in entries if entry.record_id in found])
-        relevant = {one.entry.record_id: one for one in (above_floor(ranked, query) if floor else ranked)}
+        relevant = {
+            one.entry.record_id: one
+            for one in (above_floor(ranked, query, floors=self._search.floors(Source.EPISODE)) if floor else ranked)
+        }
         in_time = {episode.id: episode for episode in await self._of_periods(reach, periods, limit)}
         episodes = {**in_time, **{one: found[one] for one in relevant}}
         hits = [

@@ -178,7 +178,7 @@ class ProcedureStore:
         by_id = {procedure.id: procedure for procedure in approved}
         entries = await self._search.search(reach, source=Source.PROCEDURE, query=query, limit=limit, embedded=embedded)
         ranked = rank([entry for entry in entries if entry.record_id in by_id])
-        alike = above_floor(ranked, query) if floor else ranked
+        alike = above_floor(ranked, query, floors=self._search.floors(Source.PROCEDURE)) if floor else ranked
         hits = {
             one.entry.record_id: hit_of_procedure(by_id[one.entry.record_id], one.score, why_found(one))
             for one in alike
