@@ -35,7 +35,8 @@ class TypedCommand:
 def parse(text: str, table: Sequence[Command]) -> TypedCommand:
     """Take a written command apart.
 
-    Arguments stand in the table's order, or anywhere as ``name:value``. The last argument takes the rest of the line.
+    Arguments stand in the table's order, or anywhere as ``name:value``. The last one that has a place takes the rest
+    of the line.
 
     Args:
         text: group, sub-command and arguments, with or without a slash or an exclamation mark before them.
@@ -54,7 +55,8 @@ def parse(text: str, table: Sequence[Command]) -> TypedCommand:
         raise InvalidInput(f"There is no command /{group} {name}.\n\n{help_text(table, group)}")
     named, rest = _named(words[2:], command.arguments)
     confirmed = named.pop(CONFIRMED, "").lower() == _YES
-    open_names = [argument.name for argument in command.arguments if argument.name not in named]
+    placed = [argument.name for argument in command.arguments if not argument.only_named]
+    open_names = [known for known in placed if known not in named]
     return TypedCommand(group=group, name=name, arguments={**named, **_placed(rest, open_names)}, confirmed=confirmed)
 
 

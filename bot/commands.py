@@ -168,6 +168,7 @@ class Argument:
         name: a word of lower-case letters.
         help: one short sentence.
         suggest: offers values, from the arguments filled in so far; None where anything may be typed.
+        only_named: as text it is given as ``name:value`` alone, never by its place.
     """
 
     name: str
@@ -175,6 +176,7 @@ class Argument:
     kind: Kind = Kind.TEXT
     required: bool = True
     suggest: Suggest | None = None
+    only_named: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

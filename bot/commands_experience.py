@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bot import experience_views as views
 from bot.command_targets import Target, about_person, noted, target, with_hint
-from bot.commands import Argument, Command, CommandReply, Group, Invocation, Services, Suggestion
+from bot.commands import Argument, Command, CommandReply, Group, Invocation, Services, Suggest, Suggestion
 from bot.experience_names import chosen
 from memory.errors import InvalidInput
 from memory.ids import handle_of
@@ -104,10 +104,8 @@ def _procedures(whose: Whose) -> Callable[[Services, Invocation], Awaitable[Comm
         action = next((name for name in _ACTIONS if name in call.arguments), None)
         if action is not None:
             return await _act(services, call, subject, action, known)
-        if "text" in call.arguments:
-            raise InvalidInput("Say which procedure to edit, as in: edit:weekly-report text:first step; second step")
-        if "name" in call.arguments and not subject.blind:
-            one = chosen(known, call.arguments["name"], "procedure", _name_of)
+        if "text" in call.arguments and not subject.blind:
+            one = chosen(known, call.arguments["text"], "procedure", _name_of)
             versions = await services.system.stores.procedure_versions.of(subject.reach, one.id)
             return await _answer(services, subject, "procedures", views.procedure_whole(one, versions))
         if not known:
@@ -169,25 +167,28 @@ async def _suggest_own_procedures(services: Services, call: Invocation) -> Seque
     return [Suggestion(value=handle_of(one.id), label=f"{one.how_to.name} ({one.state})") for one in found]
 
 
+def _named(name: str, help_text: str, suggest: Suggest | None = None) -> Argument:
+    return Argument(name=name, help=help_text, required=False, suggest=suggest, only_named=True)
+
+
 _EPISODE_ARGUMENTS = (
     Argument(name="query", help="What it was about, a day, or its name.", required=False),
-    Argument(name="forget", help="The name of one that is not to be found any more.", required=False),
-    Argument(name="restore", help="The name of a forgotten one.", required=False),
+    _named("forget", "The name of one that is not to be found any more."),
+    _named("restore", "The name of a forgotten one."),
 )
 
 
-def _procedure_arguments(suggest: Callable[..., Awaitable[Sequence[Suggestion]]] | None) -> tuple[Argument, ...]:
+def _procedure_arguments(suggest: Suggest | None) -> tuple[Argument, ...]:
     return (
-        Argument(name="name", help="Show this one whole.", required=False, suggest=suggest),
-        Argument(name="approve", help="Let this one be followed.", required=False, suggest=suggest),
-        Argument(name="retire", help="Let this one be followed no more.", required=False, suggest=suggest),
-        Argument(name="undo", help="Take the last change of this one back.", required=False, suggest=suggest),
-        Argument(name="edit", help="Change this one, to what text says.", required=False, suggest=suggest),
-        Argument(name="text", help="Steps between ; and triggers: a, b; description: ...", required=False),
+        Argument(name="text", help="One to show whole; with edit, what it is to say.", required=False, suggest=suggest),
+        _named("approve", "Let this one be followed.", suggest),
+        _named("retire", "Let this one be followed no more.", suggest),
+        _named("undo", "Take the last change of this one back.", suggest),
+        _named("edit", "Change this one, to what text says.", suggest),
     )
 
 
-_RESTORE_DOCUMENT = Argument(name="restore", help="The name of a forgotten one.", required=False)
+_RESTORE_DOCUMENT = _named("restore", "The name of a forgotten one.")
 
 MYDATA_EXPERIENCE_COMMANDS: tuple[Command, ...] = (
     Command(

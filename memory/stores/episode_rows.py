@@ -16,8 +16,7 @@ from memory.policy.text import spoken_date
 from memory.records import Episode, KeyMoment, MomentKind, Narrative, Outcome, SearchHit, Source
 from memory.stores.scoped import change_columns, change_of_row, scope_of_row
 
-_OF_THE_DAY = 0.5  # the score of an episode of the days asked about that shares no word with the question
-_DAY_BOOST = 1.2
+_SHARE_OF_DAY = 0.5  # of the score, where a question names a day: an episode of another day is hardly meant
 
 
 def searchable_episode(episode: Episode) -> list[tuple[int, str]]:
@@ -26,15 +25,23 @@ def searchable_episode(episode: Episode) -> list[tuple[int, str]]:
     return [(episode.id, text) for text in pieces(episode_searchable(episode.narrative), heading=heading)]
 
 
-def hit_of_episode(episode: Episode, ranked: RankedEntry | None, *, of_the_day: bool) -> SearchHit:
-    """An episode that a search found, by its rank, by the days asked about, or by both."""
-    score = _OF_THE_DAY if ranked is None else min(1.0, ranked.score * (_DAY_BOOST if of_the_day else 1.0))
+def hit_of_episode(episode: Episode, ranked: RankedEntry | None, *, of_the_day: bool | None) -> SearchHit:
+    """An episode that a search found.
+
+    Args:
+        episode: which.
+        ranked: its rank by words and meaning; None where only its day was asked about.
+        of_the_day: whether it is of the times that were asked about; None where none were.
+    """
+    score = ranked.score if ranked else 0.0
+    if of_the_day is not None:
+        score = (1.0 - _SHARE_OF_DAY) * score + (_SHARE_OF_DAY if of_the_day else 0.0)
     reasons = (["of the time asked about"] if of_the_day else []) + ([why_found(ranked)] if ranked else [])
     return SearchHit(
         source=Source.EPISODE,
         scope=episode.scope,
         record_id=episode.id,
-        score=max(score, _OF_THE_DAY) if of_the_day else score,
+        score=score,
         text=episode_shown(episode),
         author=None,
         at=episode.started_at,

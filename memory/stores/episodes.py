@@ -184,11 +184,11 @@ class EpisodeStore:
         }
         in_time = {episode.id: episode for episode in await self._of_periods(reach, periods, limit)}
         episodes = {**in_time, **{one: found[one] for one in relevant}}
-        hits = [
-            hit_of_episode(episode, relevant.get(episode.id), of_the_day=_is_of_the_day(episode, periods))
-            for episode in episodes.values()
-            if not within or _is_of_the_day(episode, periods)
-        ]
+        hits = []
+        for episode in episodes.values():
+            of_the_day = _is_of_the_day(episode, periods) if periods else None
+            if of_the_day or not within:
+                hits.append(hit_of_episode(episode, relevant.get(episode.id), of_the_day=of_the_day))
         return sorted(hits, key=lambda hit: (-hit.score, -hit.record_id))[:limit]
 
     async def between(self, reach: Reach, start: datetime, end: datetime, *, limit: int = 20) -> list[Episode]:

@@ -93,7 +93,7 @@ async def test_every_change_is_a_version_and_can_be_taken_back(tmp_path: Path) -
     async with running(tmp_path, model=saving()) as world:
         desk = Desk.of(world)
         await world.say("For my weekly report, begin with the numbers.")
-        for command in ("approve:weekly-report", "edit:weekly-report text:Only_the_risks", "retire:weekly-report"):
+        for command in ("approve:weekly-report", "edit:weekly-report Only the risks.", "retire:weekly-report"):
             assert (await desk.call(f"/mydata procedures {command}")).succeeded
         states = []
         for _ in range(4):
@@ -103,8 +103,8 @@ async def test_every_change_is_a_version_and_can_be_taken_back(tmp_path: Path) -
         [one] = await procedures(world)
         versions = await world.system.stores.procedure_versions.of(ANN, one.id)
         audited = [entry.action for entry in await world.system.stores.audit.recent(ANN, limit=50)]
-    assert states[0] == (ProcedureState.RETIRED, "Only_the_risks")
-    assert states[1] == (ProcedureState.APPROVED, "Only_the_risks")
+    assert states[0] == (ProcedureState.RETIRED, "Only the risks.")
+    assert states[1] == (ProcedureState.APPROVED, "Only the risks.")
     assert [version.action for version in reversed(versions)][:4] == ["propose", "approve", "edit", "retire"]
     assert {"mydata procedures approve", "mydata procedures edit", "mydata procedures undo"} <= set(audited)
 
