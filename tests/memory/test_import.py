@@ -624,7 +624,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("store", sorted(TABLES))
-def test_the_format_has_every_column_of_kept_memory(store: str, an_export: dict[str, Any]) -> None:
+async def test_the_format_has_every_column_of_kept_memory(store: str, an_export: dict[str, Any]) -> None:
     table, model = TABLES[store], MODELS[store]
     columns = {column.name for column in table.columns if column.name not in ("person", "audience")}
     assert columns == set(model.model_fields)
