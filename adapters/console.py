@@ -127,8 +127,8 @@ class ConsoleAdapter:
         """Nothing is shown before the reply is whole."""
         return ()
 
-    async def send(self, message: OutgoingMessage) -> None:
-        """Write the reply."""
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Write the reply; a line of text has no id."""
         try:
             if message.notice is not None:
                 self._tell(message.notice)
@@ -139,6 +139,7 @@ class ConsoleAdapter:
         finally:
             if message.in_reply_to == self._asked:  # not a reply that an earlier process still owed
                 self._replied.set()
+        return ()
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """A reply of an earlier process may stand on a terminal that nobody can look at any more."""

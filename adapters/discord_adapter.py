@@ -249,9 +249,9 @@ class DiscordAdapter:
         """Show what there is of an answer so far; see ``DiscordDelivery.draft``."""
         return await self._delivery.draft(message)
 
-    async def send(self, message: OutgoingMessage) -> None:
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
         """Deliver an answer; see ``DiscordDelivery.send``. Raises DeliveryFailed or DeliveryRefused."""
-        await self._delivery.send(message)
+        return await self._delivery.send(message)
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Whether an answer is there already; see ``DiscordDelivery.was_delivered``. Raises DeliveryFailed."""

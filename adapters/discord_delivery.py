@@ -66,8 +66,8 @@ class DiscordDelivery:
         parts = split(message.text + _STILL_WRITING, MESSAGE_LIMIT)
         return tuple(str(shown.id) for shown in await self._show(message, parts))
 
-    async def send(self, message: OutgoingMessage) -> None:
-        """Deliver an answer in parts of at most 2,000 characters, the first as a reply.
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Deliver an answer in parts of at most 2,000 characters, the first as a reply; the ids of the messages.
 
         Raises:
             DeliveryFailed: Discord did not take a part; another ``send`` goes on from there.
@@ -83,6 +83,7 @@ class DiscordDelivery:
             self._shown.pop(message.delivery_key, None)
             raise
         self._shown.pop(message.delivery_key, None)
+        return tuple(str(part.id) for part in shown)
 
     async def _show(self, message: OutgoingMessage, parts: list[str]) -> list[_Shown]:
         """Bring the messages that show the answer to these parts; a message too many is left as it is."""

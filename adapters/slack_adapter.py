@@ -203,9 +203,9 @@ class SlackAdapter:
         """Show what there is of an answer so far; see ``SlackDelivery.draft``."""
         return await self._running_delivery().draft(message)
 
-    async def send(self, message: OutgoingMessage) -> None:
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
         """Deliver a whole answer, in order, as many messages as Slack needs."""
-        await self._running_delivery().send(message)
+        return await self._running_delivery().send(message)
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Whether an earlier attempt already reached Slack; True where Slack does not let us look."""

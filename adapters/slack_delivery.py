@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
@@ -46,9 +46,10 @@ class _NotShown(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """What stands in the conversation of an answer: which parts do not, and the id of a draft of it."""
+    """What stands in the conversation of an answer: which parts do not, the ids of those that do, and of a draft."""
 
     missing: Sequence[int]
+    there: Mapping[int, str] = field(default_factory=dict)
     draft: str | None = None
 
 
@@ -80,8 +81,8 @@ class SlackDelivery:
         self._unfinished.pop(message.delivery_key, None)  # it is known where it stands
         return (draft.ts,)
 
-    async def send(self, message: OutgoingMessage) -> None:
-        """Post every part that is not there yet, in order.
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Post every part that is not there yet, in order; the ids of all parts, as far as they are known.
 
         Raises:
             DeliveryFailed: trying again later may help.
@@ -92,13 +93,15 @@ class SlackDelivery:
         if message.delivery_key in self._unfinished:
             found = await self._look(message, len(parts))
         self._remember(message.delivery_key)
-        missing = found.missing
+        missing, there = found.missing, dict(found.there)
         draft = self._drafts.take(message) or (Draft(ts=found.draft, streams=True) if found.draft else None)
         if draft is not None and 0 in missing:
             missing = await self._finish_draft(message, draft, parts)
+            there[0] = draft.ts
         for part in missing:
-            await self._post(message, part, parts)
+            there |= await self._post(message, part, parts)
         self._unfinished.pop(message.delivery_key, None)
+        return tuple(there[part] for part in sorted(there))
 
     async def _finish_draft(self, message: OutgoingMessage, draft: Draft, parts: Sequence[str]) -> Sequence[int]:
         """Turn a draft into the answer, or into its first part; the parts that are still missing."""
@@ -124,12 +127,20 @@ class SlackDelivery:
         if len(self._unfinished) > _MOST_UNFINISHED:
             del self._unfinished[next(iter(self._unfinished))]
 
-    async def _post(self, message: OutgoingMessage, part: int, parts: Sequence[str]) -> None:
-        async def is_there() -> bool:
-            return part not in (await self._look(message, len(parts))).missing
+    async def _post(self, message: OutgoingMessage, part: int, parts: Sequence[str]) -> Mapping[int, str]:
+        """Post a part; its id by its number, and those of others that were found on the way."""
+        there: dict[int, str] = {}
 
-        what = f"part {part + 1} of {len(parts)}"
-        await self._until_taken(lambda: self._call_post(message, part, parts[part]), what, is_there)
+        async def post() -> None:
+            there[part] = await self._call_post(message, part, parts[part])
+
+        async def is_there() -> bool:
+            found = await self._look(message, len(parts))
+            there.update(found.there)
+            return part not in found.missing
+
+        await self._until_taken(post, f"part {part + 1} of {len(parts)}", is_there)
+        return there
 
     async def _until_taken(
         self,
@@ -173,9 +184,9 @@ class SlackDelivery:
             raise DeliveryFailed(f"Slack wants us to wait {wait:.0f} s") from error
         return _PAUSE if wait is None else wait
 
-    async def _call_post(self, message: OutgoingMessage, part: int, text: str) -> None:
+    async def _call_post(self, message: OutgoingMessage, part: int, text: str) -> str:
         address = address_of(message.conversation)
-        await self._client.chat_postMessage(
+        answer = await self._client.chat_postMessage(
             channel=address.channel,
             thread_ts=address.thread_ts,
             text=text,
@@ -185,6 +196,7 @@ class SlackDelivery:
             unfurl_media=False,
             metadata=metadata(message, part=part),
         )
+        return str(answer["ts"])
 
     async def _look(self, message: OutgoingMessage, count: int) -> _Found:
         """Which of the parts of an answer stand in the conversation, and whether a draft of it does.
@@ -197,6 +209,7 @@ class SlackDelivery:
             DeliveryFailed: Slack cannot be asked just now.
         """
         missing = set(range(count))
+        there: dict[int, str] = {}
         draft = message.draft[0] if message.draft else None
         try:
             async for post in self._own_posts(message):
@@ -212,10 +225,12 @@ class SlackDelivery:
                     if payload.get("draft"):
                         draft = post.get("ts")
                     missing.discard(payload.get("part"))
+                    if isinstance(payload.get("part"), int):
+                        there[payload["part"]] = str(post.get("ts"))
         except _NotShown as error:
             _log.warning("slack_delivery_unknown", delivery_key=message.delivery_key, reason=str(error))
             return _Found(missing=range(count) if draft else (), draft=draft)  # a draft can be edited unseen
-        return _Found(missing=sorted(missing), draft=draft)
+        return _Found(missing=sorted(missing), there=there, draft=draft)
 
     async def _own_posts(self, message: OutgoingMessage) -> AsyncIterator[Mapping[str, Any]]:
         """What the bot posted in the conversation after the message it answers. Files are never part of an answer."""

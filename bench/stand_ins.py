@@ -63,9 +63,10 @@ class Nowhere:
         """Nothing is shown."""
         return ()
 
-    async def send(self, message: OutgoingMessage) -> None:
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
         """Note the moment."""
         self.sent_at = perf_counter()
+        return ()
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         """Nothing is sent twice here."""

@@ -70,9 +70,10 @@ class Answers(Nowhere):
         super().__init__()
         self.waited_for: dict[str, asyncio.Event] = {}
 
-    async def send(self, message: OutgoingMessage) -> None:
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
         """Wake the one who asked."""
         self.waited_for.pop(message.in_reply_to).set()
+        return ()
 
 
 class Person:

@@ -164,8 +164,12 @@ class ChannelAdapter(Protocol):
         """
         ...
 
-    async def send(self, message: OutgoingMessage) -> None:
-        """Deliver a whole answer, in order, split where the platform needs it; it takes the place of its draft."""
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
+        """Deliver a whole answer, in order, split where the platform needs it; it takes the place of its draft.
+
+        Returns:
+            The platform's ids of the messages that show it, as far as they are known.
+        """
         ...
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:

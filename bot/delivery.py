@@ -111,14 +111,22 @@ class Delivery:
         notice = replies.notice(task.incoming.conversation, admin_reads_dms=self._admin_reads_dms)
         outgoing = task.outgoing(reply, notice=notice if is_first else None)
         state = InboxState.DELIVERED
+        posts: tuple[str, ...] = ()
         if not (self._is_in_doubt(task) and await task.channel.was_delivered(outgoing)):
             try:
-                await task.channel.send(outgoing)
+                posts = await task.channel.send(outgoing)
             except DeliveryRefused as error:
                 _log.warning("delivery_refused", inbox_id=task.item.id, error=str(error))
                 state = InboxState.DROPPED
             self._refusals.note(outgoing.conversation, refused=state is InboxState.DROPPED)
-        await self._system.mark(task.item, state)
+        await self._end(task.item, state, posts)
+
+    async def _end(self, item: InboxItem, state: InboxState, posts: tuple[str, ...]) -> None:
+        """Note that an answer is done with, and the posts that show it."""
+        stores = self._system.stores
+        async with self._system.transaction() as tx:
+            await stores.answer_posts.note(item.scope, tx, item=item, posts=posts)
+            await stores.inbox.mark(item.scope, tx, item=item, state=state)
 
     @staticmethod
     def _is_in_doubt(task: Task) -> bool:

@@ -28,6 +28,7 @@ from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.window import FOLD, Window
 from memory.services import Services, Stores
+from memory.stores.answer_posts import AnswerPostStore
 from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.block_sources import BlockSources
@@ -98,6 +99,7 @@ def open_stores(
         reminders=ReminderStore(database, ids),
         preferences=PreferenceStore(database, zone=parameters.zone),
         reply_sources=ReplySourceStore(database),
+        answer_posts=AnswerPostStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
         jobs=JobStore(database, ids),
@@ -216,6 +218,7 @@ def _retraction(
         learned=(JournalSources(stores.search), stores.archival, stores.procedures, BlockSources()),
         asked_for=(stores.reminders,),
         replies=stores.reply_sources,
+        answer_posts=stores.answer_posts,
         working=stores.working,
         digests=Digests(
             sessions=stores.sessions,

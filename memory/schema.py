@@ -349,6 +349,15 @@ reply_sources = _personal(
     Column("sources", JSON, nullable=False),
 )
 
+answer_posts = _personal(
+    "answer_posts",
+    Column("conversation", String(200), primary_key=True),
+    Column("platform_id", String(200), primary_key=True),
+    Column("exchange_id", BigInteger, nullable=False),
+)
+Index("answer_posts_by_post", answer_posts.c.platform_id, answer_posts.c.conversation)
+Index("answer_posts_of_exchange", answer_posts.c.person, answer_posts.c.audience, answer_posts.c.exchange_id)
+
 episodes = _personal(
     "episodes",
     Column("id", BigInteger, primary_key=True),

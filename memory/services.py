@@ -26,6 +26,7 @@ from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.window import Window
+from memory.stores.answer_posts import AnswerPostStore
 from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
@@ -70,6 +71,7 @@ class Stores:
     reminders: ReminderStore
     preferences: PreferenceStore
     reply_sources: ReplySourceStore
+    answer_posts: AnswerPostStore
     inbox: InboxStore
     summaries: SummaryStore
     jobs: JobStore
@@ -99,6 +101,7 @@ class Stores:
             self.reminders,
             self.preferences,
             self.reply_sources,
+            self.answer_posts,
             self.inbox,
             self.summaries,
             self.jobs,

@@ -156,11 +156,17 @@ class RecordingChannel:
         self.drafts.append(message)
         return (f"draft-{message.delivery_key}",)
 
-    async def send(self, message: OutgoingMessage) -> None:
+    async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
         if self.failures:
             raise self.failures.pop(0)
         self.sent.append(message)
         self.delivered.set()
+        return (self.post_of(message),)
+
+    @staticmethod
+    def post_of(message: OutgoingMessage) -> str:
+        """The id of the post that shows an answer."""
+        return f"post-{message.delivery_key}"
 
     async def was_delivered(self, message: OutgoingMessage) -> bool:
         known = self.there | {sent.delivery_key for sent in self.sent}

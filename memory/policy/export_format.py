@@ -100,11 +100,12 @@ class KeptInScope(Strict):
     summaries: tuple[SummaryVersionRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     consent: Annotated[tuple[ConsentRow, ...], Field(max_length=1)] = ()
-    # Work in flight, what the last replies were given, and which places the bot has left: of no use to another
-    # installation, and not looked at.
+    # Work in flight, what the last replies were given, which posts show answers, and which places the bot has left:
+    # of no use to another installation, and not looked at.
     inbox: tuple[Any, ...] = ()
     jobs: tuple[Any, ...] = ()
     reply_sources: tuple[Any, ...] = ()
+    answer_posts: tuple[Any, ...] = ()
     closures: tuple[Any, ...] = ()
 
 

@@ -18,7 +18,7 @@ from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
-from memory.stores.reply_sources import ReplySource, ReplySourceStore
+from memory.stores.reply_sources import ReplySource, ReplySources, ReplySourceStore
 from memory.stores.sessions import SessionStore
 
 
@@ -93,7 +93,13 @@ class Provenance:
 
     async def of_last_reply(self, scope: Scope, conversation: str) -> Explanation | None:
         """Explain the last reply of a conversation of which it is kept; None where there is none."""
-        last = await self._replies.latest(scope, conversation)
+        return await self._explained(scope, await self._replies.latest(scope, conversation))
+
+    async def of_exchange(self, scope: Scope, exchange_id: int) -> Explanation | None:
+        """Explain the reply to a message; None where that is not kept any more."""
+        return await self._explained(scope, await self._replies.of_exchange(scope, exchange_id))
+
+    async def _explained(self, scope: Scope, last: ReplySources | None) -> Explanation | None:
         if last is None:
             return None
         asked = await self._messages(scope, [last.exchange_id])

@@ -25,6 +25,7 @@ from memory.processes.job_runner import JobRunner
 from memory.processes.learner import LEARN
 from memory.prompt.assembler import message_tokens
 from memory.records import Change, EvictionReason, InboxState, Scope, StoredMessage
+from memory.stores.answer_posts import AnswerPostStore, ExchangeKey
 from memory.stores.fact_sources import FactSources
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
@@ -59,6 +60,7 @@ class Retraction:
         learned: all else that is learned or saved from messages.
         asked_for: what a person asked for in a message and was promised. It goes with the message, but not by an edit.
         replies: what replies were given.
+        answer_posts: which posts show answers.
         working: the working memory that a message's tools may have written to.
         digests: the summaries that cover a message.
         jobs: learn anew.
@@ -78,6 +80,7 @@ class Retraction:
         learned: Sequence[Withdrawable],
         asked_for: Sequence[Withdrawable],
         replies: ReplySourceStore,
+        answer_posts: AnswerPostStore,
         working: WorkingStore,
         digests: Digests,
         jobs: JobStore,
@@ -93,6 +96,7 @@ class Retraction:
         self._learned = learned
         self._asked_for = asked_for
         self._replies = replies
+        self._answer_posts = answer_posts
         self._working = working
         self._digests = digests
         self._jobs = jobs
@@ -102,6 +106,8 @@ class Retraction:
 
     async def deleted(self, channel: str, platform_ids: Collection[str]) -> frozenset[str]:
         """Let go of messages that are deleted on their platform. One that is not answered yet never will be.
+
+        An answer of ours of which a post is deleted goes as a whole. What its person had written stays.
 
         Args:
             channel: the key of the channel; its threads count as part of it.
@@ -116,14 +122,35 @@ class Retraction:
                 await self._inbox.mark(item.scope, tx, item=item, state=InboxState.DROPPED)
             stored = await self._posts.messages(tx, channel, platform_ids)
             for message in stored:
-                await self._withdraw(message, tx, edited=False)
-                await self._replies.remove(message.scope, tx, exchange_ids=[message.exchange_id])
-                await self._posts.remove_exchanges(message.scope, tx, exchange_ids=[message.exchange_id])
-        if stored:
+                await self._remove(message, tx)
+            answered = await self._answer_posts.answered(tx, channel, platform_ids)
+            for exchange in answered:
+                await self._remove_answer(exchange, tx)
+        if stored or answered:
             self._runner.kick()
-        _log.info("messages_deleted", channel=channel, messages=len(stored), unanswered=len(waiting))
+        _log.info(
+            "messages_deleted",
+            channel=channel,
+            messages=len(stored),
+            answers=len(answered),
+            unanswered=len(waiting),
+        )
         ours = {item.platform_id for item in waiting} | {message.platform_id for message in stored}
         return frozenset(platform_id for platform_id in ours if platform_id is not None)
+
+    async def forget(self, exchange: ExchangeKey) -> bool:
+        """Let go of what somebody said with its answer and all that was made of it, as if they had deleted it.
+
+        Returns:
+            Whether it was still kept.
+        """
+        async with self._database.transaction() as tx:
+            found = await self._posts.of_exchange(exchange.scope, tx, exchange_id=exchange.exchange_id)
+            said = [message for message in found if message.id == exchange.exchange_id]
+            for message in said:
+                await self._remove(message, tx)
+        self._runner.kick()
+        return bool(said)
 
     async def edited(self, channel: str, platform_id: str, *, text: str, at: datetime) -> bool:
         """Put a message's new words in place of the old ones.
@@ -162,6 +189,27 @@ class Retraction:
         await self._posts.rewrite(session, tx, message=replace(message, message=said, tokens=tokens, edited_at=at))
         if session.kept and message.eviction_reason not in _NEVER_LEARNED:
             await self._learn(message.scope, tx, message.id)
+
+    async def _remove(self, message: StoredMessage, tx: Transaction) -> None:
+        """Delete a message, its answer and what was made of it."""
+        await self._withdraw(message, tx, edited=False)
+        exchange_ids = [message.exchange_id]
+        await self._replies.remove(message.scope, tx, exchange_ids=exchange_ids)
+        await self._answer_posts.remove(message.scope, tx, exchange_ids=exchange_ids)
+        await self._posts.remove_exchanges(message.scope, tx, exchange_ids=exchange_ids)
+
+    async def _remove_answer(self, exchange: ExchangeKey, tx: Transaction) -> None:
+        """Delete an answer with its tool calls, and the digests that cover it. What its person had said stays."""
+        scope, exchange_ids = exchange.scope, [exchange.exchange_id]
+        found = await self._posts.of_exchange(scope, tx, exchange_id=exchange.exchange_id)
+        answer = [message for message in found if message.id != exchange.exchange_id]
+        for message in answer:
+            session = await self._sessions.get(scope, message.session_id)
+            if session is not None:
+                await self._digests.renew_without(session, tx, message=message, at=self._clock.now())
+        await self._replies.remove(scope, tx, exchange_ids=exchange_ids)
+        await self._answer_posts.remove(scope, tx, exchange_ids=exchange_ids)
+        await self._posts.remove(scope, tx, message_ids=[message.id for message in answer])
 
     async def _withdraw(self, message: StoredMessage, tx: Transaction, *, edited: bool) -> None:
         """Take back what was made of a message: facts, events, what the agent saved, digests."""

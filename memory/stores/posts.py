@@ -86,15 +86,24 @@ class PostStore:
         found = (await tx.connection.execute(query)).scalars().all()
         await self._recall.remove(scope, tx, message_ids=found)
 
+    async def of_exchange(self, scope: Scope, tx: Transaction, *, exchange_id: int) -> list[StoredMessage]:
+        """A message and what answers it, as far as they are kept, oldest first."""
+        mine = in_scope(messages, scope) & (messages.c.exchange_id == exchange_id)
+        query = select(messages).where(mine).order_by(messages.c.id)
+        return [message_of_row(row) for row in await tx.connection.execute(query)]
+
+    async def remove(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> None:
+        """Delete messages."""
+        await self._recall.remove(scope, tx, message_ids=message_ids)
+
     async def called_tools(self, message: StoredMessage, tx: Transaction) -> bool:
         """Whether tools were called in answer to a message."""
         return any(answer.message.tool_calls for answer in await self._answers(message, tx))
 
     async def _answers(self, message: StoredMessage, tx: Transaction) -> list[StoredMessage]:
         """What stands in a message's exchange beside it."""
-        mine = in_scope(messages, message.scope) & (messages.c.exchange_id == message.id)
-        query = select(messages).where(mine, messages.c.id != message.id)
-        return [message_of_row(row) for row in await tx.connection.execute(query)]
+        found = await self.of_exchange(message.scope, tx, exchange_id=message.id)
+        return [other for other in found if other.id != message.id]
 
     async def _write(self, tx: Transaction, message: StoredMessage) -> None:
         await tx.connection.execute(

@@ -133,7 +133,7 @@ async def test_a_stored_reply_is_delivered_after_a_restart_without_asking_the_mo
 
 async def test_a_reply_that_reached_the_platform_before_the_crash_is_not_sent_again(tmp_path: Path) -> None:
     class CrashesAfterSending(RecordingChannel):
-        async def send(self, message: OutgoingMessage) -> None:
+        async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
             await super().send(message)
             raise DeliveryFailed("the process died here")
 

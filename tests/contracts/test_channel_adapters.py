@@ -70,6 +70,7 @@ class Stage:
         adapter: the adapter.
         asked: says something to the bot; the message as the adapter hands it over.
         shown: what the bot said there, in order.
+        posted: the ids of that; none where nothing has one.
         trouble: lets the next attempt to deliver fail like this.
         remembers: whether it can be looked up what was said there.
         edited: lets the author of what was last said put other words in its place; the change as the adapter tells it.
@@ -81,6 +82,7 @@ class Stage:
     asked: Callable[[str], Awaitable[IncomingMessage]]
     shown: Callable[[], list[str]]
     trouble: Callable[[type[Exception]], None]
+    posted: Callable[[], list[str]] = list
     remembers: bool = True
     edited: Callable[[str], Awaitable[PlatformChange]] | None = None
     deleted: Callable[[], Awaitable[PlatformChange]] | None = None
@@ -170,6 +172,7 @@ async def on_discord() -> AsyncIterator[Stage]:
                 adapter=adapter,
                 asked=asked,
                 shown=lambda: discord.shown(chat),
+                posted=lambda: [str(post["id"]) for post in chat.messages if post["author"]["id"] == discord.bot.id],
                 trouble=trouble,
                 edited=edited,
                 deleted=deleted,
@@ -216,6 +219,7 @@ async def on_slack() -> AsyncIterator[Stage]:
                 adapter=adapter,
                 asked=asked,
                 shown=lambda: [post["text"] for post in slack.posts()],
+                posted=lambda: [post["ts"] for post in slack.posts()],
                 trouble=trouble,
                 edited=edited,
                 deleted=deleted,
@@ -244,6 +248,7 @@ async def on_stand_in() -> AsyncIterator[Stage]:
         adapter=channel,
         asked=asked,
         shown=lambda: channel.texts,
+        posted=lambda: [channel.post_of(sent) for sent in channel.sent],
         trouble=lambda kind: channel.failures.append(kind("scripted")),
     )
 
@@ -287,6 +292,14 @@ async def test_a_long_answer_arrives_whole_and_in_order(stage: Stage) -> None:
     await stage.adapter.send(await stage.answer(LONG))
 
     assert " ".join(stage.shown()) == LONG
+
+
+async def test_sending_tells_the_ids_of_the_posts_that_show_the_answer(stage: Stage) -> None:
+    answer = await stage.answer(LONG)
+    draft = await stage.adapter.draft(replace(answer, text="A")) if stage.adapter.shows_drafts else None
+    posted = await stage.adapter.send(replace(answer, draft=draft))
+
+    assert list(posted) == stage.posted()
 
 
 async def test_an_answer_that_arrived_before_a_crash_is_not_sent_again(stage: Stage) -> None:

@@ -347,3 +347,50 @@ async def test_an_earlier_version_of_a_fact_is_no_back_door(tmp_path: Path) -> N
         assert all(revision.before in (None, "User lives in Rome") for revision in history)
         [fact] = await world.system.stores.facts.current(world.memory().place.scope)
         assert fact.state is FactState.CURRENT
+
+
+def post_of_last_answer(world: World) -> str:
+    return world.channel.post_of(world.channel.sent[-1])
+
+
+async def test_a_deleted_answer_goes_and_what_it_answered_stays(tmp_path: Path) -> None:
+    model = ScriptedModel("Porto is fine.", default="I see.")
+    async with running(tmp_path, model=model, memory_model=ScriptedModel(default=follows)) as world:
+        await said(world, OSLO)
+        await world.system.retraction.deleted(HERE, [post_of_last_answer(world)])
+        await world.system.settle()
+        assert "Porto" not in words_in(tmp_path)
+        assert await known(world) == ["User lives in Oslo"]
+        assert await world.say("Where do I live?") == "I see."
+        assert "Porto" not in str(world.model.requests[-1])
+        assert OSLO in str(world.model.requests[-1])
+
+
+async def test_a_deleted_answer_leaves_the_summary_that_repeated_it(tmp_path: Path) -> None:
+    model = ScriptedModel("Rome is fine.", default="I see.")
+    async with running(tmp_path, model=model, memory_model=ScriptedModel(default=follows)) as world:
+        await said(world, OSLO)
+        answer = post_of_last_answer(world)
+        world.clock.advance(hours=2)
+        await world.system.sweep_idle()
+        await world.system.settle()
+        assert "Rome" in words_in(tmp_path)
+        await world.system.retraction.deleted(HERE, [answer])
+        await world.system.settle()
+        assert "Rome" not in words_in(tmp_path)
+        assert "Oslo" in words_in(tmp_path)
+
+
+async def test_a_deleted_post_of_somebody_elses_channel_takes_no_answer_along(tmp_path: Path) -> None:
+    model = ScriptedModel(default="Porto is fine.")
+    async with running(tmp_path, model=model, memory_model=ScriptedModel(default=follows)) as world:
+        await said(world, OSLO)
+        await world.system.retraction.deleted("console:bob:dm", [post_of_last_answer(world)])
+        assert "Porto" in words_in(tmp_path)
+
+
+async def test_nothing_is_noted_of_an_answer_off_the_record(tmp_path: Path) -> None:
+    async with running(tmp_path, memory_model=ScriptedModel(default=follows)) as world:
+        await Desk.of(world).call("/mydata incognito")
+        await said(world, OSLO)
+        assert await world.system.stores.answer_posts.export(world.memory().place.scope) == []

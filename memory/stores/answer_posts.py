@@ -1,0 +1,102 @@
+"""Which posts on a platform show which answer: ids alone, so that a post leads to what it answers.
+
+Invariant: nothing is noted of an answer whose conversation is not to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, and_, delete, insert, or_, select
+
+from memory.database import Database, Transaction
+from memory.records import InboxItem, Reach, Scope
+from memory.schema import answer_posts as table
+from memory.schema import inbox, messages, sessions
+from memory.stores.scoped import delete_scope, in_reach, in_scope, rows_of_scope, scope_of_row
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExchangeKey:
+    """An exchange: whose it is, and the id of the person's message that began it."""
+
+    scope: Scope
+    exchange_id: int
+
+
+class AnswerPostStore:
+    """The table of posts.
+
+    Args:
+        database: where the rows are.
+    """
+
+    name = "answer_posts"
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def note(self, scope: Scope, tx: Transaction, *, item: InboxItem, posts: Sequence[str]) -> None:
+        """Note the posts that show the answer to a message, in place of those noted before.
+
+        Args:
+            scope: whose message.
+            tx: the open transaction.
+            item: the message; where it was deleted meanwhile, or is not to be kept, nothing is noted.
+            posts: the platform's ids.
+        """
+        of_item = in_scope(inbox, scope) & (inbox.c.id == item.id)
+        begun_by = and_(in_scope(messages, scope), messages.c.id == inbox.c.message_id)
+        kept = and_(in_scope(sessions, scope), sessions.c.id == messages.c.session_id, sessions.c.kept)
+        query = select(messages.c.id).select_from(inbox).join(messages, begun_by).join(sessions, kept).where(of_item)
+        exchange_id = (await tx.connection.execute(query)).scalar()
+        if exchange_id is None:
+            return
+        await self.remove(scope, tx, exchange_ids=[exchange_id])
+        owner = {"person": scope.person, "audience": scope.audience, "conversation": item.conversation}
+        rows = [{**owner, "platform_id": post, "exchange_id": exchange_id} for post in dict.fromkeys(posts)]
+        if rows:
+            await tx.connection.execute(insert(table), rows)
+
+    async def exchange_at(self, reach: Reach, channel: str, platform_id: str) -> ExchangeKey | None:
+        """The exchange that a post belongs to, as its answer or as what was said; None where it is none of theirs.
+
+        Args:
+            reach: whose, and what of it may be read.
+            channel: the key of the channel; its threads count as part of it.
+            platform_id: the platform's id of the post.
+        """
+        async with self._database.read() as connection:
+            for owned in (table, messages):
+                query = select(owned).where(in_reach(owned, reach), _posted(owned, channel, [platform_id]))
+                row = (await connection.execute(query)).first()
+                if row is not None:
+                    return ExchangeKey(scope=scope_of_row(row), exchange_id=row.exchange_id)
+        return None
+
+    async def answered(self, tx: Transaction, channel: str, platform_ids: Collection[str]) -> list[ExchangeKey]:
+        """The exchanges whose answers these posts show, of whomever; see ``exchange_at``."""
+        query = select(table).where(_posted(table, channel, platform_ids))
+        rows = await tx.connection.execute(query)
+        return list({ExchangeKey(scope=scope_of_row(row), exchange_id=row.exchange_id): None for row in rows})
+
+    async def remove(self, scope: Scope, tx: Transaction, *, exchange_ids: Collection[int]) -> None:
+        """Delete what is noted of the answers to these messages."""
+        mine = in_scope(table, scope) & table.c.exchange_id.in_(exchange_ids)
+        await tx.connection.execute(delete(table).where(mine))
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """What is kept of a scope."""
+        return await rows_of_scope(self._database, table, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete all of a scope."""
+        return {table.name: await delete_scope(tx, table, scope)}
+
+
+def _posted(owned: Table, channel: str, platform_ids: Collection[str]) -> ColumnElement[bool]:
+    conversation: Any = owned.c.conversation
+    within = or_(conversation == channel, conversation.startswith(f"{channel}:", autoescape=True))
+    return and_(owned.c.platform_id.in_(platform_ids), within)
