@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
 from sqlalchemy import ColumnElement, Select, and_, delete, insert, or_, select, update
+from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource, handle_of
@@ -34,12 +36,13 @@ from memory.schema import episodes as table
 from memory.stores.episode_rows import episode_of_row, hit_of_episode, row_of_episode, searchable_episode
 from memory.stores.scoped import (
     as_stored,
+    by_keys,
     delete_scope,
     in_reach,
     in_scope,
+    key_values,
     restore_rows,
     rows_of_scope,
-    with_keys,
 )
 from memory.stores.search import SearchStore
 
@@ -47,6 +50,9 @@ _log = structlog.get_logger(__name__)
 
 _OVERFETCH = 2
 _CHANGING = ("forgotten_at", "forgotten_reason")
+
+
+_FOUND_BY_KEYS = by_keys(table).where(table.c.forgotten_at.is_(None))
 
 
 class EpisodeStore:
@@ -173,17 +179,44 @@ class EpisodeStore:
             floor: leave out what is not relevant enough to be shown unasked.
             within: leave out what is not of these times.
         """
-        entries = await self._search.search(
-            reach, source=Source.EPISODE, query=query, limit=limit * _OVERFETCH, embedded=embedded
+        if embedded is None:
+            embedded = await self._search.embedded_or_none(query)
+        look = partial(
+            self._look,
+            reach=reach,
+            query=query,
+            limit=limit,
+            periods=periods,
+            embedded=embedded,
+            floor=floor,
+            within=within,
         )
-        found = await self._load({(entry.scope, entry.record_id) for entry in entries})
+        return await self._database.read_together(look)
+
+    def _look(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        query: str,
+        limit: int,
+        periods: Sequence[Period],
+        embedded: EmbeddedQuery | None,
+        floor: bool,
+        within: bool,
+    ) -> list[SearchHit]:
+        entries = self._search.find(
+            connection, reach=reach, source=Source.EPISODE, query=query, limit=limit * _OVERFETCH, embedded=embedded
+        )
+        keys = {(entry.scope, entry.record_id) for entry in entries}
+        rows = connection.execute(_FOUND_BY_KEYS, key_values(keys)).all() if keys else ()
+        found = {row.id: episode_of_row(row) for row in rows}
         ranked = rank([entry for entry in entries if entry.record_id in found])
-        relevant = {
-            one.entry.record_id: one
-            for one in (above_floor(ranked, query, floors=self._search.floors(Source.EPISODE)) if floor else ranked)
-        }
-        in_time = {episode.id: episode for episode in await self._of_periods(reach, periods, limit)}
-        episodes = {**in_time, **{one: found[one] for one in relevant}}
+        if floor:
+            ranked = above_floor(ranked, query, floors=self._search.floors(Source.EPISODE))
+        relevant = {one.entry.record_id: one for one in ranked}
+        episodes = {episode.id: episode for episode in _of_periods(connection, reach, periods, limit)}
+        episodes |= {one: found[one] for one in relevant}
         hits = []
         for episode in episodes.values():
             of_the_day = _is_of_the_day(episode, periods) if periods else None
@@ -269,22 +302,18 @@ class EpisodeStore:
         mine = and_(in_scope(table, episode.scope), table.c.id == episode.id)
         await tx.connection.execute(update(table).where(mine).values(row_of_episode(episode)))
 
-    async def _of_periods(self, reach: Reach, periods: Sequence[Period], limit: int) -> list[Episode]:
-        if not periods:
-            return []
-        inside = or_(*(_overlaps(period.start, period.end, end_included=False) for period in periods))
-        query = select(table).where(in_reach(table, reach), _found_ones(), inside)
-        return await self._episodes(query.order_by(table.c.importance.desc(), table.c.id.desc()).limit(limit))
-
-    async def _load(self, keys: Collection[tuple[Scope, int]]) -> dict[int, Episode]:
-        if not keys:
-            return {}
-        found = await self._episodes(select(table).where(with_keys(table, keys), _found_ones()))
-        return {episode.id: episode for episode in found}
-
     async def _episodes(self, query: Select[Any]) -> list[Episode]:
         async with self._database.read() as connection:
             return [episode_of_row(row) for row in await connection.execute(query)]
+
+
+def _of_periods(connection: Connection, reach: Reach, periods: Sequence[Period], limit: int) -> list[Episode]:
+    if not periods:
+        return []
+    inside = or_(*(_overlaps(period.start, period.end, end_included=False) for period in periods))
+    query = select(table).where(in_reach(table, reach), _found_ones(), inside)
+    rows = connection.execute(query.order_by(table.c.importance.desc(), table.c.id.desc()).limit(limit)).all()
+    return [episode_of_row(row) for row in rows]
 
 
 def _is_of_the_day(episode: Episode, periods: Sequence[Period]) -> bool:

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, insert, select, update
+from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -49,6 +51,16 @@ from memory.stores.search import SearchStore
 
 _MOST = 200  # approved procedures that a message is compared with by trigger
 _CHANGING = ("name", "content", "state", "version", "updated_at", "usage_count", "success_rate")
+
+
+# Made once: making a statement takes longer than running it.
+_APPROVED = (
+    select(procedures)
+    .where(procedures.c.person == bindparam("person"), procedures.c.state == ProcedureState.APPROVED.value)
+    .order_by(procedures.c.updated_at.desc(), procedures.c.id.desc())
+    .limit(_MOST)
+)
+_APPROVED_IN_AUDIENCES = _APPROVED.where(procedures.c.audience.in_(bindparam("audiences", expanding=True)))
 
 
 class ProcedureStore:
@@ -172,19 +184,36 @@ class ProcedureStore:
             embedded: its vectors, where the caller has them already.
             floor: leave out what is only faintly alike.
         """
-        approved = await self.all(reach, state=ProcedureState.APPROVED, limit=_MOST)
+        if embedded is None:
+            embedded = await self._search.embedded_or_none(query)
+        look = partial(self._look, reach=reach, query=query, limit=limit, embedded=embedded, floor=floor)
+        return await self._database.read_together(look)
+
+    def _look(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        query: str,
+        limit: int,
+        embedded: EmbeddedQuery | None,
+        floor: bool,
+    ) -> list[SearchHit]:
+        approved = {one.id: one for one in map(procedure_of_row, _approved(connection, reach))}
         if not approved:
             return []
-        by_id = {procedure.id: procedure for procedure in approved}
-        entries = await self._search.search(reach, source=Source.PROCEDURE, query=query, limit=limit, embedded=embedded)
-        ranked = rank([entry for entry in entries if entry.record_id in by_id])
-        alike = above_floor(ranked, query, floors=self._search.floors(Source.PROCEDURE)) if floor else ranked
+        entries = self._search.find(
+            connection, reach=reach, source=Source.PROCEDURE, query=query, limit=limit, embedded=embedded
+        )
+        alike = rank([entry for entry in entries if entry.record_id in approved])
+        if floor:
+            alike = above_floor(alike, query, floors=self._search.floors(Source.PROCEDURE))
         hits = {
-            one.entry.record_id: hit_of_procedure(by_id[one.entry.record_id], one.score, why_found(one))
+            one.entry.record_id: hit_of_procedure(approved[one.entry.record_id], one.score, why_found(one))
             for one in alike
         }
         words = query.casefold()
-        for procedure in approved:
+        for procedure in approved.values():
             trigger = next((one for one in procedure.how_to.triggers if one.casefold() in words), None)
             if trigger is not None:
                 hits[procedure.id] = hit_of_procedure(procedure, 1.0, f"the words {trigger!r}")
@@ -306,3 +335,10 @@ class ProcedureStore:
     async def _found(self, tx: Transaction, query: Select[Any]) -> list[Procedure]:
         rows = await tx.connection.execute(query.order_by(procedures.c.id))
         return [procedure_of_row(row) for row in rows]
+
+
+def _approved(connection: Connection, reach: Reach) -> Sequence[Row[Any]]:
+    values: dict[str, object] = {"person": reach.person}
+    if reach.audiences is None:
+        return connection.execute(_APPROVED, values).all()
+    return connection.execute(_APPROVED_IN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
