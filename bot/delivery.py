@@ -98,7 +98,7 @@ class Delivery:
 
     async def _note(self, task: Task, ids: tuple[str, ...]) -> None:
         task.draft = ids
-        await self._system.note_draft(task.item, ids)
+        await self._system.outbox.note_draft(task.item, ids)
 
     async def deliver(self, task: Task, reply: str) -> None:
         """Send a reply, or what is missing of it where an earlier attempt was made.
@@ -107,7 +107,7 @@ class Delivery:
             DeliveryFailed: the platform did not take it; it stays in the inbox.
             AnsweredElsewhere: the message has another answer, or is done with.
         """
-        is_first = await self._system.sending(task.item, reply)
+        is_first = await self._system.outbox.begin(task.item, reply)
         notice = replies.notice(task.incoming.conversation, admin_reads_dms=self._admin_reads_dms)
         outgoing = task.outgoing(reply, notice=notice if is_first else None)
         state = InboxState.DELIVERED

@@ -229,7 +229,7 @@ class ChatHandler:
         if task.incoming.text and task.item.message_id is None:
             await self._memory_of(task.incoming).keep_unanswered(_new_message(task.incoming), task.item)
         if task.draft is None:
-            await self._system.mark(task.item, InboxState.DROPPED)
+            await self._system.outbox.mark(task.item, InboxState.DROPPED)
         else:
             await self._delivery.deliver(task, replies.BROKEN_OFF)
         _log.warning("too_late_to_answer", inbox_id=task.item.id)

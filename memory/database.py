@@ -118,6 +118,12 @@ class Database:
         with self._direct.connect() as connection:
             return read(connection)
 
+    @property
+    def file(self) -> Path | None:
+        """The database's file; None for one that is only in memory."""
+        name = self.engine.url.database
+        return None if not name or name == ":memory:" else Path(name)
+
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """A write transaction: committed at the end, rolled back on any error."""

@@ -13,6 +13,7 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
+from memory.process_lock import ProcessLock
 from memory.processes.digests import Digests
 from memory.processes.episode_writer import WRITE_EPISODE, EpisodeWriter
 from memory.processes.feedback import Feedback
@@ -20,6 +21,7 @@ from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import DIGEST_JOURNAL, Journaling
 from memory.processes.learner import LEARN, Learner
+from memory.processes.outbox import Outbox
 from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.reconciler import Reconciler
@@ -36,6 +38,7 @@ from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.channels import ChannelStore
 from memory.stores.closures import ClosureStore
+from memory.stores.community_limits import CommunityLimitStore
 from memory.stores.consent import ConsentStore
 from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
@@ -46,6 +49,7 @@ from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
 from memory.stores.journal_sources import JournalSources
+from memory.stores.last_seen import LastSeenStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.posts import PostStore
 from memory.stores.preferences import PreferenceStore
@@ -57,6 +61,7 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.usage import UsageStore
 from memory.stores.working import WorkingStore
 
 
@@ -110,6 +115,9 @@ def open_stores(
         calibration=CalibrationStore(database),
         parameter_changes=ParameterChangeStore(database, ids),
         channels=ChannelStore(database),
+        usage=UsageStore(database),
+        limits=CommunityLimitStore(database),
+        last_seen=LastSeenStore(database),
     )
 
 
@@ -122,6 +130,7 @@ def open_services(
     parameters: MemoryParameters,
     clock: Clock,
     ids: IdSource,
+    process: ProcessLock,
 ) -> Services:
     """Build the processes over the stores.
 
@@ -130,6 +139,7 @@ def open_services(
         stores: every store over it.
         memory_model: the model that looks after memory.
         counter, parameters, clock, ids: what they all share.
+        process: tells what other processes on the database live.
     """
     in_force = ParametersInForce(parameters)
     shared: dict[str, Any] = {
@@ -202,6 +212,7 @@ def open_services(
         clock=clock,
         ids=ids,
         talk=ChannelTalk(),
+        outbox=Outbox(database=database, inbox=stores.inbox, consent=stores.consent, process=process, clock=clock),
     )
 
 

@@ -194,6 +194,8 @@ inbox = _personal(
     Column("draft", JSON(none_as_null=True)),
     Column("edited_text", Text),  # what the message says by now, where that changed before its turn
     Column("edited_at", UtcDateTime),
+    Column("claimed_by", String(64)),  # the process that is sending the answer
+    Column("claimed_until", UtcDateTime),
     UniqueConstraint("person", "conversation", "platform_id", name="inbox_once"),
 )
 Index("inbox_pending", inbox.c.state, inbox.c.id)
@@ -425,6 +427,14 @@ closed_scopes = _personal(
 Index("closed_scopes_by_place", closed_scopes.c.place)
 Index("closed_scopes_by_date", closed_scopes.c.closed_at)
 
+usage = _personal(
+    "usage",
+    Column("day", String(10), primary_key=True),  # 2026-03-02, in the installation's time zone
+    Column("turns", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+)
+Index("usage_by_day", usage.c.day)
+
 channels = Table(
     "channels",
     metadata,
@@ -435,6 +445,33 @@ channels = Table(
     Column("engaged_at", UtcDateTime),
 )
 Index("channels_engaged", channels.c.engaged_at)
+
+community_usage = Table(
+    "community_usage",
+    metadata,
+    Column("community", String(80), primary_key=True),
+    Column("day", String(10), primary_key=True),
+    Column("turns", Integer, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+)
+
+community_limits = Table(
+    "community_limits",
+    metadata,
+    Column("community", String(80), primary_key=True),
+    Column("name", String(32), primary_key=True),
+    Column("value", BigInteger, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("actor", String(128), nullable=False),
+)
+
+last_seen = Table(
+    "last_seen",
+    metadata,
+    Column("channel", String(200), primary_key=True),  # as platform:id
+    Column("message", String(64), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+)
 
 parameter_changes = Table(
     "parameter_changes",

@@ -21,6 +21,7 @@ from memory.processes.feedback import Feedback
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import Journaling
+from memory.processes.outbox import Outbox
 from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.retraction import Retraction
@@ -33,6 +34,7 @@ from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.channels import ChannelStore
 from memory.stores.closures import ClosureStore
+from memory.stores.community_limits import CommunityLimitStore
 from memory.stores.consent import ConsentStore
 from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
@@ -40,6 +42,7 @@ from memory.stores.facts import FactStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.last_seen import LastSeenStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.procedure_versions import ProcedureVersionStore
@@ -50,6 +53,7 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.usage import UsageStore
 from memory.stores.working import WorkingStore
 
 
@@ -82,6 +86,9 @@ class Stores:
     calibration: CalibrationStore
     parameter_changes: ParameterChangeStore
     channels: ChannelStore
+    usage: UsageStore
+    limits: CommunityLimitStore
+    last_seen: LastSeenStore
 
     @property
     def personal(self) -> tuple[PersonalStore, ...]:
@@ -108,6 +115,7 @@ class Stores:
             self.audit,
             self.consent,
             self.closures,
+            self.usage,
             self.search,
         )
 
@@ -132,6 +140,7 @@ class Services:
     clock: Clock
     ids: IdSource
     talk: ChannelTalk
+    outbox: Outbox
 
     @property
     def parameters(self) -> MemoryParameters:

@@ -24,9 +24,10 @@ from memory.policy.audience import reach_of, reach_of_person, scope_of
 from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
+from memory.process_lock import ProcessLock
 from memory.processes.importer import Importer
 from memory.processes.retriever import Wanted
-from memory.records import InboxItem, InboxState, Reach, SearchHit
+from memory.records import Reach, SearchHit
 from memory.services import Services
 from memory.tidying import tidy
 
@@ -48,6 +49,7 @@ class MemorySystem:
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
         talk: what was said lately in channels.
+        outbox: notes how far answers have come.
     """
 
     def __init__(self, services: Services, privacy: Privacy, importer: Importer) -> None:
@@ -61,6 +63,7 @@ class MemorySystem:
         self.in_force = services.in_force
         self.prompt_sizes = services.prompt_sizes
         self.talk = services.talk
+        self.outbox = services.outbox
 
     @property
     def parameters(self) -> MemoryParameters:
@@ -130,32 +133,6 @@ class MemorySystem:
         """Let go of what was over long ago; see ``memory.tidying``."""
         await tidy(self._services, self.privacy)
 
-    async def mark(self, item: InboxItem, state: InboxState) -> None:
-        """Note how far an accepted message has come."""
-        await self._services.database.write(lambda tx: self.stores.inbox.mark(item.scope, tx, item=item, state=state))
-
-    async def note_draft(self, item: InboxItem, draft: tuple[str, ...]) -> None:
-        """Note the ids of the messages that show an answer while it is written, before the first one as none."""
-        inbox = self.stores.inbox
-        await self._services.database.write(lambda tx: inbox.note_draft(item.scope, tx, item=item, draft=draft))
-
-    async def sending(self, item: InboxItem, reply: str) -> bool:
-        """Note the reply that is about to be sent.
-
-        Returns:
-            Whether it is the person's first answer, with which they are to be told what is remembered.
-
-        Raises:
-            AnsweredElsewhere: the message has another answer, or is done with.
-        """
-
-        async def note(tx: Transaction) -> bool:
-            present = await self.stores.inbox.owed(item.scope, tx, item=item, reply=reply)
-            await self.stores.inbox.mark(item.scope, tx, item=item, state=InboxState.SENDING, reply=reply)
-            return present is not None and await self.stores.consent.greet(item.scope, tx, at=item.accepted_at)
-
-        return await self._services.database.write(note)
-
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Transaction]:
         """A write transaction over any of the stores: committed at the end, rolled back on any error."""
@@ -212,11 +189,19 @@ async def open_memory(
     database = await open_database(database_url)
     ids = IdSource(SystemClock())  # ids must be unique even where ``clock`` replays the past
     text_index = SqliteTextIndex()
+    process = await asyncio.to_thread(ProcessLock.of, database.file)
     stores = open_stores(
         database, text_index, embedder=embedder, counter=counter, ids=ids, parameters=parameters, clock=clock
     )
     services = open_services(
-        database, stores, memory_model=memory_model, counter=counter, parameters=parameters, clock=clock, ids=ids
+        database,
+        stores,
+        memory_model=memory_model,
+        counter=counter,
+        parameters=parameters,
+        clock=clock,
+        ids=ids,
+        process=process,
     )
     importer = Importer(
         database=database,
@@ -248,3 +233,4 @@ async def open_memory(
         await services.jobs.close()
         await services.indexer.close()
         await database.close()
+        process.release()

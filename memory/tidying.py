@@ -14,6 +14,8 @@ _THREADS_FOLLOWED = timedelta(days=30)
 _FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from being done twice
 _FINISHED_REMINDERS_KEPT = timedelta(days=30)
 _IDLE = timedelta(days=1)  # a document read later than this is never forgotten yet
+_USAGE_KEPT = timedelta(days=60)
+_CHANNELS_KNOWN = timedelta(days=30)
 _SCOPES_AT_ONCE = 100
 
 
@@ -24,6 +26,8 @@ async def tidy(services: Services, privacy: Privacy) -> None:
     await stores.reminders.prune(now - _FINISHED_REMINDERS_KEPT)
     async with services.database.transaction() as tx:
         await stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
+        await stores.usage.prune(tx, before=(now - _USAGE_KEPT).date().isoformat())
+        await stores.last_seen.prune(tx, before=now - _CHANNELS_KNOWN)
         await stores.journal.expire(tx, before=now - services.parameters.journal_expiry, at=now)
     for scope in await stores.archival.idle_scopes(now - _IDLE):
         async with services.database.transaction() as tx:

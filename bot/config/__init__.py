@@ -33,7 +33,7 @@ class ConfigurationError(MemorySystemError):
         self.problems = problems
 
 
-class Settings(MemorySettings, PlatformSettings, ProcessSettings, BaseSettings):
+class Settings(ProcessSettings, MemorySettings, PlatformSettings, BaseSettings):
     """Every setting. Its environment variable is the field's name in capitals."""
 
     model_config = SettingsConfigDict(

@@ -11,7 +11,7 @@ from bot.config.speaking import SpeakingSettings
 from memory.parameters import Fading, MemoryParameters, Preset, Sharing, ToolNames
 
 
-class MemorySettings(ModelSettings, SpeakingSettings):
+class MemorySettings(SpeakingSettings, ModelSettings):
     """How memory works."""
 
     memory_preset: Preset = setting(

@@ -128,6 +128,8 @@ class InboxItem:
             is about to be posted, None where none is.
         edited_text: what the message says by now, where its author changed it before its turn began.
         edited_at: when that was.
+        claimed_by: the process that is sending the answer.
+        claimed_until: until when it has it to itself.
     """
 
     id: int
@@ -142,3 +144,5 @@ class InboxItem:
     draft: tuple[str, ...] | None = None
     edited_text: str | None = None
     edited_at: datetime | None = None
+    claimed_by: str | None = None
+    claimed_until: datetime | None = None

@@ -132,6 +132,15 @@ class InboxStore:
         changes = {"state": state} if reply is None else {"state": state, "reply": reply}
         return await self._change(scope, tx, item, **changes)
 
+    async def claim(self, scope: Scope, tx: Transaction, *, item: InboxItem, process: str, until: datetime) -> None:
+        """Note which process sends the answer, and until when no other does.
+
+        Args:
+            process: its name, as ``memory.process_lock`` gives it.
+            until: when the claim runs out.
+        """
+        await self._change(scope, tx, item, claimed_by=process, claimed_until=until)
+
     async def note_draft(self, scope: Scope, tx: Transaction, *, item: InboxItem, draft: tuple[str, ...]) -> None:
         """Note where the answer can be seen while it is written: empty before the first message of it is posted."""
         await self._change(scope, tx, item, draft=draft)
@@ -192,4 +201,6 @@ def item_of_row(row: Row[Any]) -> InboxItem:
         draft=None if row.draft is None else tuple(row.draft),
         edited_text=row.edited_text,
         edited_at=row.edited_at,
+        claimed_by=row.claimed_by,
+        claimed_until=row.claimed_until,
     )

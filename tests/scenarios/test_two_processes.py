@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.chat import DeliveryFailed, OutgoingMessage
 from memory.errors import ModelUnavailable
 from memory.messages import ModelRequest
-from tests.fakes import RecordingChannel, Script, ScriptedModel
+from tests.fakes import FakeClock, RecordingChannel, Script, ScriptedModel
 from tests.world import running
 
 
@@ -55,3 +56,57 @@ async def test_a_message_that_both_took_up_before_either_began_is_stored_once(tm
             await asyncio.gather(old.handler.idle(), new.handler.idle())
         said = (await old.system.privacy.export("console:ann"))["scopes"]["dm"]["recall"]
         assert [row["parts"][0]["text"] for row in said] == ["I live in Oslo.", "ok"]
+
+
+class Held(RecordingChannel):
+    """A channel in which sending takes until it is let go on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sending = asyncio.Event()
+        self.may_end = asyncio.Event()
+
+    async def send(self, message: OutgoingMessage) -> None:
+        self.sending.set()
+        await self.may_end.wait()
+        await super().send(message)
+
+
+async def test_an_answer_that_one_process_is_sending_is_not_sent_by_another(tmp_path: Path) -> None:
+    held, other = Held(), RecordingChannel()
+    async with running(tmp_path, model=ScriptedModel("Nice."), channel=held) as old:
+        await old.handler.accept(old.incoming("I live in Oslo."))
+        await held.sending.wait()
+        async with running(tmp_path, channel=other) as new:
+            await new.handler.idle()
+            held.may_end.set()
+            await old.handler.idle()
+            await new.handler.recover()
+            await new.handler.idle()
+    assert (held.texts, other.texts) == (["Nice."], [])
+
+
+async def test_an_answer_whose_process_is_gone_is_sent_by_the_next_at_once(tmp_path: Path) -> None:
+    broken, channel = RecordingChannel(), RecordingChannel()
+    broken.failures.append(DeliveryFailed("Out of reach."))
+    async with running(tmp_path, model=ScriptedModel("Nice."), channel=broken) as old:
+        await old.handler.accept(old.incoming("I live in Oslo."))
+        await old.handler.idle()
+        async with running(tmp_path, channel=RecordingChannel()) as beside:
+            await beside.handler.idle()
+            assert beside.channel.texts == []
+    async with running(tmp_path, channel=channel) as new:
+        await new.handler.idle()
+    assert channel.texts == ["Nice."]
+
+
+async def test_an_answer_is_taken_over_from_a_process_that_hangs(tmp_path: Path) -> None:
+    held, clock = Held(), FakeClock()
+    async with running(tmp_path, model=ScriptedModel("Nice."), channel=held, clock=clock) as old:
+        await old.handler.accept(old.incoming("I live in Oslo."))
+        await held.sending.wait()
+        clock.advance(minutes=6)
+        async with running(tmp_path, clock=clock) as new:
+            await new.handler.idle()
+            assert new.channel.texts == ["Nice."]
+        held.may_end.set()

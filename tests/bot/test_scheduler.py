@@ -1,0 +1,38 @@
+"""What happens by the clock."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from bot.scheduler import Scheduler
+
+
+async def test_a_run_that_takes_longer_than_its_interval_is_not_doubled_and_nobody_is_warned(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun, passed, may_end, ticks = 0, asyncio.Event(), asyncio.Event(), 0
+
+    async def slow() -> None:
+        nonlocal begun
+        begun += 1
+        await may_end.wait()
+
+    async def tick() -> None:
+        nonlocal ticks
+        ticks += 1
+        if ticks == 5:
+            passed.set()
+
+    scheduler = Scheduler()
+    scheduler.every(0.01, slow, name="slow")
+    scheduler.every(0.02, tick, name="tick")
+    with caplog.at_level(logging.WARNING):
+        scheduler.start()
+        await passed.wait()
+    scheduler.stop()
+    may_end.set()
+    assert begun == 1
+    assert caplog.records == []
