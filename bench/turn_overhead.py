@@ -167,9 +167,9 @@ class Bench:
         with self._timed("finish"):
             await memory.finish(exchange, [assistant_message(reply)], reply=reply, model=model.name, item=item)
         with self._timed("mark sending"):
-            await self._system.sending(item, reply)
+            await self._system.outbox.begin(item, reply)
         with self._timed("after: mark delivered"):
-            await self._system.mark(item, InboxState.DELIVERED)
+            await self._system.outbox.mark(item, InboxState.DELIVERED)
         with self._timed("after: evict and fold"):
             await memory.keep_small(exchange, tools=self._toolbox.specs)
         with self._timed("after: embed what is new"):

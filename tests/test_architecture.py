@@ -64,7 +64,14 @@ def test_every_table_of_peoples_data_has_a_key_that_leads_with_the_scope() -> No
     for table in PERSONAL_TABLES:
         assert [column.name for column in table.primary_key][:2] == ["person", "audience"]
     about_nobody = {table.name for table in metadata.tables.values()} - {table.name for table in PERSONAL_TABLES}
-    assert about_nobody == {"token_calibration", "channels", "parameter_changes"}
+    assert about_nobody == {
+        "token_calibration",
+        "channels",
+        "parameter_changes",
+        "community_usage",
+        "community_limits",
+        "last_seen",
+    }
 
 
 def test_core_code_reads_no_wall_clock() -> None:
