@@ -9,12 +9,14 @@ from bot.commands import Command
 from bot.commands_channels import CHANNEL_COMMANDS
 from bot.commands_experience import MEMORY_EXPERIENCE_COMMANDS, MYDATA_EXPERIENCE_COMMANDS
 from bot.commands_facts import MEMORY_FACT_COMMANDS, MYDATA_FACT_COMMANDS
+from bot.commands_link import LINK_COMMANDS
 from bot.commands_memory import MEMORY_COMMANDS
 from bot.commands_mydata import MYDATA_COMMANDS
 from bot.commands_numbers import NUMBER_COMMANDS
 
 COMMAND_TABLE: tuple[Command, ...] = (
     *MYDATA_COMMANDS,
+    *LINK_COMMANDS,
     *MYDATA_FACT_COMMANDS,
     *MYDATA_EXPERIENCE_COMMANDS,
     *MEMORY_COMMANDS,

@@ -185,7 +185,7 @@ class ChatHandler:
             await self._take_turn(task)
 
     async def _take_turn(self, task: Task) -> None:
-        memory = self._memory_of(task.incoming)
+        memory = await self._memory_of(task.incoming).with_links()
         exchange: Exchange | None = None
         failed = False
         try:

@@ -50,6 +50,7 @@ from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
 from memory.stores.journal_sources import JournalSources
 from memory.stores.last_seen import LastSeenStore
+from memory.stores.links import LinkStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.posts import PostStore
 from memory.stores.preferences import PreferenceStore
@@ -89,6 +90,7 @@ def open_stores(
     search = SearchStore(database, text_index, embedder, ids, new_index=FaissIndex)
     revisions = FactRevisionStore(database, ids)
     procedure_versions = ProcedureVersionStore(database)
+    reply_sources = ReplySourceStore(database)
     return Stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
@@ -103,7 +105,7 @@ def open_stores(
         procedure_versions=procedure_versions,
         reminders=ReminderStore(database, ids),
         preferences=PreferenceStore(database, zone=parameters.zone),
-        reply_sources=ReplySourceStore(database),
+        reply_sources=reply_sources,
         answer_posts=AnswerPostStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
@@ -111,6 +113,7 @@ def open_stores(
         audit=AuditStore(database, ids, clock),
         consent=ConsentStore(database),
         closures=ClosureStore(database),
+        links=LinkStore(database, reply_sources),
         search=search,
         calibration=CalibrationStore(database),
         parameter_changes=ParameterChangeStore(database, ids),

@@ -15,6 +15,7 @@ from memory.policy.audience import SHARED_AUDIENCE, reach_of_scope
 from memory.privacy import Privacy
 from memory.processes.experience_care import ExperienceCare
 from memory.processes.fact_care import FactCare
+from memory.processes.linking import Linking
 from memory.processes.prompt_sizes import PromptSize
 from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
@@ -80,6 +81,7 @@ class Oversight:
         facts: changes single facts.
         experience: changes episodes, procedures and documents.
         provenance: explains replies.
+        linking: links accounts of one person.
     """
 
     def __init__(self, services: Services, privacy: Privacy) -> None:
@@ -95,6 +97,7 @@ class Oversight:
             clock=services.clock,
             talk=services.talk,
         )
+        self.linking = Linking(database=services.database, links=stores.links, audit=stores.audit, clock=services.clock)
         self.undo = Undo(
             database=services.database,
             blocks=stores.blocks,

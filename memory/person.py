@@ -20,7 +20,7 @@ from memory.messages import Message, Role, TextPart, ToolSpec
 from memory.notes import Notes
 from memory.paging import Paging
 from memory.parameters import MemoryParameters
-from memory.policy.audience import audience_note
+from memory.policy.audience import audience_note, with_linked
 from memory.policy.journal import printed
 from memory.policy.presets import parts_of
 from memory.policy.relevance import has_content
@@ -71,6 +71,11 @@ class PersonMemory:
         self.notes = Notes(place, services)
         self._services = services
         self._stores = services.stores
+
+    async def with_links(self) -> PersonMemory:
+        """The same memory, reading as well what is kept of other accounts that the person linked."""
+        linked = await self._stores.links.linked_to(self.place.scope.person)
+        return PersonMemory(replace(self.place, reach=with_linked(self.place.reach, linked)), self._services)
 
     async def begin(self, new: NewMessage, item: InboxItem | None = None) -> Exchange:
         """Store the person's message, opening a session where none is open, and embed it meanwhile.

@@ -81,7 +81,8 @@ class Reminding:
     async def waiting(self) -> list[tuple[Reminder, datetime]]:
         """The reminders that this conversation may know of, with their moments in the person's time zone."""
         zone = await self._stores.preferences.zone(self._place.scope)
-        found = await self._stores.reminders.waiting(self._place.reach)
+        own, *_ = self._place.reach.of_each  # those of a linked account are said, and cancelled, there
+        found = await self._stores.reminders.waiting(own)
         return [(reminder, reminder.due_at.astimezone(zone)) for reminder in found]
 
     async def cancel(self, said: str) -> Reminder:

@@ -419,6 +419,23 @@ procedure_versions = _personal(
     Column("job", String(200)),
 )
 
+account_links = _personal(
+    "account_links",
+    Column("other", String(128), primary_key=True),
+    Column("linked_at", UtcDateTime, nullable=False),
+)
+Index("account_links_by_other", account_links.c.other)
+
+link_requests = _personal(
+    "link_requests",
+    Column("code_hash", String(64)),
+    Column("made_at", UtcDateTime),
+    Column("claimed_by", String(128)),
+    Column("wrong_codes", Integer, nullable=False, default=0),
+    Column("wrong_since", UtcDateTime),
+)
+Index("link_requests_by_code", link_requests.c.code_hash)
+
 closed_scopes = _personal(
     "closed_scopes",
     Column("place", String(80), nullable=False),

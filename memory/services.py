@@ -43,6 +43,7 @@ from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
 from memory.stores.last_seen import LastSeenStore
+from memory.stores.links import LinkStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.procedure_versions import ProcedureVersionStore
@@ -82,6 +83,7 @@ class Stores:
     audit: AuditStore
     consent: ConsentStore
     closures: ClosureStore
+    links: LinkStore
     search: SearchStore
     calibration: CalibrationStore
     parameter_changes: ParameterChangeStore
@@ -116,6 +118,7 @@ class Stores:
             self.consent,
             self.closures,
             self.usage,
+            self.links,
             self.search,
         )
 

@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Select, bindparam, func, select, text
+from sqlalchemy import Row, Select, bindparam, func, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -102,11 +102,7 @@ class SqliteTextIndex:
         if not owners or not terms or limit < 1:
             return []
         scores = self._scores(connection, f"owner : ({owners})", terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limit))
-        values = {"person": reach.person, "source": source.value, "ids": list(scores), "most": len(scores)}
-        if reach.audiences is None:
-            rows = connection.execute(_LENGTHS, values).all()
-        else:
-            rows = connection.execute(_LENGTHS_IN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
+        rows = [row for own in reach.of_each for row in self._within(connection, own, source, list(scores))]
         final = by_length(scores, {row.id: row.characters for row in rows})
         found = [
             EntryScore(
@@ -119,6 +115,13 @@ class SqliteTextIndex:
             for row in rows
         ]
         return sorted(found, key=lambda entry: (-entry.text_score, -entry.entry_id))[:limit]
+
+    def _within(self, connection: Connection, reach: Reach, source: Source, ids: list[int]) -> Sequence[Row[Any]]:
+        """Those of these entries that are within the reach of one account, with the lengths of their texts."""
+        values = {"person": reach.person, "source": source.value, "ids": ids, "most": len(ids)}
+        if reach.audiences is None:
+            return connection.execute(_LENGTHS, values).all()
+        return connection.execute(_LENGTHS_IN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
 
     def _scores(self, connection: Connection, within: str, terms: Sequence[str], limit: int) -> dict[int, float]:
         """The entries that hold the most and the rarest of the terms.
@@ -195,6 +198,7 @@ def _owner(entry: SearchEntry) -> str:
 
 
 def _owners(reach: Reach, source: Source) -> list[str]:
+    persons = [own.person for own in reach.of_each]
     if reach.audiences is None:
-        return [_token(source.value, reach.person)]
-    return [_token(source.value, reach.person, audience) for audience in sorted(reach.audiences)]
+        return [_token(source.value, person) for person in persons]
+    return [_token(source.value, person, audience) for person in persons for audience in sorted(reach.audiences)]

@@ -1,10 +1,14 @@
 """Who may hear what: the one place that turns an audience into what may be written and read.
 
 Invariant: a reach never contains an audience less public than the one it was made for, except that a
-one-to-one chat, which only the person hears, reads everything of that person.
+one-to-one chat, which only the person hears, reads everything of that person. A link of two accounts adds persons to
+a reach and never an audience.
 """
 
 from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
 
 from memory.parameters import Sharing
 from memory.records import Reach, Scope, check_audience, check_person
@@ -42,6 +46,16 @@ def reach_of(scope: Scope, community: str | None = None, sharing: Sharing = Shar
     if scope.audience.startswith("channel:") and community is not None:
         audiences.add(check_audience(community))
     return Reach(person=scope.person, audiences=frozenset(audiences))
+
+
+def with_linked(reach: Reach, others: Collection[str]) -> Reach:
+    """The same audiences of accounts that the person linked: what was said in a team is still read in that team.
+
+    Args:
+        reach: what may be read of the account that speaks.
+        others: the accounts linked to it, each by a code that was confirmed on both.
+    """
+    return replace(reach, linked=frozenset(map(check_person, others)) - {reach.person})
 
 
 def reach_of_scope(scope: Scope) -> Reach:

@@ -101,12 +101,14 @@ class KeptInScope(Strict):
     audit: tuple[AuditRow, ...] = ()
     consent: Annotated[tuple[ConsentRow, ...], Field(max_length=1)] = ()
     # Work in flight, what the last replies were given, which posts show answers, and which places the bot has left:
-    # of no use to another installation, and not looked at.
+    # of no use to another installation, and not looked at. Links are made by both accounts
+    # alone, never by a file.
     inbox: tuple[Any, ...] = ()
     jobs: tuple[Any, ...] = ()
     reply_sources: tuple[Any, ...] = ()
     answer_posts: tuple[Any, ...] = ()
     closures: tuple[Any, ...] = ()
+    links: tuple[Any, ...] = ()
 
 
 class Export(Strict):

@@ -42,6 +42,6 @@ class Feedback:
         if last is None or success is None:
             return
         for source in last.sources:
-            if source.source is Source.PROCEDURE:
+            if source.source is Source.PROCEDURE and source.scope.person == scope.person:
                 await self._procedures.record(source.scope, tx, procedure_id=source.record_id, success=success)
                 _log.info("procedure_judged", procedure=source.record_id, success=success)

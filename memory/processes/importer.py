@@ -1,8 +1,8 @@
 """Puts back what an export wrote, into this database or another.
 
 Texts become searchable again under the same words, and are embedded in the background. Work in flight (the inbox,
-jobs), the notes on the last replies and on places that the bot has left are not put back: they belong to the
-installation that had them.
+jobs), the notes on the last replies and on places that the bot has left, and links to other accounts are not put
+back: they belong to the installation that had them.
 
 Invariant: one transaction for the whole file, and nothing that is here is overwritten: a file is imported as a
 whole or not at all, and importing it again adds nothing.
@@ -33,7 +33,7 @@ _log = structlog.get_logger(__name__)
 
 _ROWS_AT_ONCE = 500
 _WHOLE = "blocks"  # a store that takes all rows at once: only the newest versions together are sure to be allowed
-_LEFT_OUT = ("inbox", "jobs", "reply_sources", "answer_posts", "closures", "usage")
+_LEFT_OUT = ("inbox", "jobs", "reply_sources", "answer_posts", "closures", "usage", "links")
 
 OnProgress = Callable[[int, int], None]
 """Called with the rows done so far and the rows in all."""

@@ -87,12 +87,21 @@ def scope_from_slug(slug: str) -> Scope:
 class Reach:
     """What a conversation may read: one person, and the audiences at least as public as its own.
 
-    Made by ``policy.audience.reach_of`` alone.
+    Made by ``policy.audience`` alone.
 
     Attributes:
         person: whose memory.
         audiences: the readable audiences; None for all of this person's.
+        linked: other accounts of the same person, of which the same audiences are read.
     """
 
     person: str
     audiences: frozenset[str] | None
+    linked: frozenset[str] = frozenset()
+
+    @property
+    def of_each(self) -> tuple[Reach, ...]:
+        """What is read of each account, the own one first."""
+        if not self.linked:
+            return (self,)
+        return tuple(Reach(person=person, audiences=self.audiences) for person in (self.person, *sorted(self.linked)))

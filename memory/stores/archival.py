@@ -226,7 +226,10 @@ class ArchivalStore:
         )[:limit]
         countable = bool(ranked) and has_content(query)
         if trace is not Trace.NEVER and (hits or countable):
-            self._unnoted[scope].append(_Use(accessed=hits, at=now, hit=bool(relevant) if countable else None))
+            own = [
+                hit for hit in hits if hit.scope.person == scope.person
+            ]  # of a linked account looking changes nothing
+            self._unnoted[scope].append(_Use(accessed=own, at=now, hit=bool(relevant) if countable else None))
         if trace is Trace.NOW:
             await self.note_use(scope)
         return hits

@@ -7,6 +7,7 @@ planner would, each statement walks all of a scope's rows.
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import product
 from typing import Any
 
 from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, select, true, tuple_
@@ -52,13 +53,14 @@ def _rows(
     entry_ids: Collection[int],
 ) -> list[Row[Any]]:
     anywhere, in_audiences = statements
-    values: dict[str, object] = {"person": reach.person, "source": source.value}
+    values: dict[str, object] = {"source": source.value}
     if reach.audiences is not None:
         values["audiences"] = sorted(reach.audiences)
     statement = anywhere if reach.audiences is None else in_audiences
     rows: list[Row[Any]] = []
-    for some_ids in id_batches(entry_ids):
-        rows += connection.execute(statement, {**values, "ids": some_ids, "most": len(some_ids)}).all()
+    for own, some_ids in product(reach.of_each, id_batches(entry_ids)):
+        asked = {**values, "person": own.person, "ids": some_ids, "most": len(some_ids)}
+        rows += connection.execute(statement, asked).all()
     return rows
 
 

@@ -99,13 +99,18 @@ class ReplySourceStore:
             "exchange_id": exchange_id,
             "conversation": conversation,
             "at": as_stored(at),
-            "sources": [_value(hit) for hit in hits],
+            "sources": [_value(scope, hit) for hit in hits],
         }
         await tx.connection.execute(insert(table), row)
 
     async def remove(self, scope: Scope, tx: Transaction, *, exchange_ids: Collection[int]) -> None:
         """Delete what is noted for the replies to these messages."""
         mine = in_scope(table, scope) & table.c.exchange_id.in_(exchange_ids)
+        await tx.connection.execute(delete(table).where(mine))
+
+    async def remove_since(self, tx: Transaction, *, person: str, at: datetime) -> None:
+        """Delete what is noted for a person's replies since a moment, in whatever audience."""
+        mine = (table.c.person == person) & (table.c.at >= at)
         await tx.connection.execute(delete(table).where(mine))
 
     async def latest(self, scope: Scope, conversation: str) -> ReplySources | None:
@@ -131,8 +136,10 @@ class ReplySourceStore:
         return None if row is None else _sources(scope, row)
 
 
-def _value(hit: SearchHit) -> dict[str, Any]:
+def _value(scope: Scope, hit: SearchHit) -> dict[str, Any]:
+    linked = {} if hit.scope.person == scope.person else {"person": hit.scope.person}
     return {
+        **linked,
         "source": hit.source.value,
         "audience": hit.scope.audience,
         "record_id": str(hit.record_id),  # as text: readers of an export may have doubles alone
@@ -149,7 +156,7 @@ def _sources(scope: Scope, row: Row[Any]) -> ReplySources:
         sources=tuple(
             ReplySource(
                 source=Source(value["source"]),
-                scope=Scope(person=scope.person, audience=value["audience"]),
+                scope=Scope(person=value.get("person", scope.person), audience=value["audience"]),
                 record_id=int(value["record_id"]),
                 reason=value["reason"],
                 message_ids=tuple(map(int, value["message_ids"])),

@@ -50,6 +50,10 @@ def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
 @lru_cache(_CONDITIONS_KEPT)
 def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     """The rows that a conversation of this reach may read: of closed scopes none."""
+    return or_(*(_of_account(table, own) for own in reach.of_each))
+
+
+def _of_account(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     mine = and_(table.c.person == reach.person, table.c.audience.not_in(closed_audiences(reach.person)))
     return mine if reach.audiences is None else and_(mine, table.c.audience.in_(sorted(reach.audiences)))
 
@@ -70,10 +74,10 @@ def with_keys(table: Table, keys: Collection[tuple[Scope, int]]) -> ColumnElemen
 def by_keys(table: Table) -> Select[Any]:
     """The same rows as a statement to be made once, since making one takes longer than running it.
 
-    Run it with ``key_values`` of keys that are all of one person.
+    Run it with ``key_values``.
     """
     return select(table).where(
-        table.c.person == bindparam("person"),
+        table.c.person.in_(bindparam("persons", expanding=True)),
         table.c.audience.in_(bindparam("audiences", expanding=True)),
         table.c.id.in_(bindparam("ids", expanding=True)),
     )
@@ -82,7 +86,7 @@ def by_keys(table: Table) -> Select[Any]:
 def key_values(keys: Collection[tuple[Scope, int]]) -> dict[str, Any]:
     """What ``by_keys`` is run with."""
     return {
-        "person": next((scope.person for scope, _ in keys), ""),
+        "persons": sorted({scope.person for scope, _ in keys}),
         "audiences": sorted({scope.audience for scope, _ in keys}),
         "ids": sorted({record_id for _, record_id in keys}),
     }

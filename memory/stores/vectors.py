@@ -141,7 +141,8 @@ class VectorCache:
             vector: of shape (dimensions,), of length 1.
         """
         found: list[tuple[int, float]] = []
-        for scope, generation in self._generations(connection, reach, source):
+        generations = [pair for own in reach.of_each for pair in self._generations(connection, own, source)]
+        for scope, generation in generations:
             found += self._at_least(connection, scope, source, generation).search(vector, limit)
         return [entry_id for entry_id, _ in heapq.nlargest(limit, found, key=lambda pair: pair[1])]
 
