@@ -108,6 +108,7 @@ class KeptInScope(Strict):
     reply_sources: tuple[Any, ...] = ()
     answer_posts: tuple[Any, ...] = ()
     closures: tuple[Any, ...] = ()
+    usage: tuple[Any, ...] = ()
     links: tuple[Any, ...] = ()
 
 
