@@ -11,6 +11,7 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
@@ -37,6 +38,7 @@ from bot.tools_mcp import served_tools
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.multilingual import MultilingualEmbedder
 from memory.ports import ChatModel, Clock, SystemClock
+from memory.records import Archive
 from memory.system import open_memory
 from memory.tokens import TiktokenCounter
 
@@ -148,6 +150,27 @@ async def run_platforms(settings: Settings) -> None:
             [adapter for adapter in (discord, slack) if adapter is not None],
             slack_events=None if slack is None else slack.http_handler,
         )
+
+
+def open_archive(path: Path, *, public: bool, team: str | None) -> Archive | None:
+    """The archive of a platform that a file is, checked as a whole; None where it is no archive.
+
+    Args:
+        path: the file.
+        public: for a channel of Discord, whether everyone on its server can read it.
+        team: for Slack, the workspace's id, where the archive does not tell it.
+
+    Raises:
+        InvalidInput: it is damaged, or cannot be trusted.
+    """
+    from adapters.discord_archive import discord_archive, is_discord_archive
+    from adapters.slack_archive import slack_archive
+
+    with path.open("rb") as file:
+        beginning = file.read(512)
+    if beginning.startswith(b"PK"):
+        return slack_archive(path, team=team)
+    return discord_archive(path, public=public) if is_discord_archive(beginning) else None
 
 
 async def run_console(settings: Settings, *, name: str, audience: str, replay: bool = False) -> None:

@@ -20,6 +20,7 @@ from bot.bootstrap import run_console, run_platforms
 from bot.chat import AdapterStartFailed
 from bot.cli_experience import experience_commands
 from bot.cli_facts import fact_commands
+from bot.cli_import import import_commands
 from bot.cli_jobs import jobs_commands
 from bot.cli_memory import memory_commands
 from bot.cli_versions import version_commands
@@ -35,6 +36,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+memory_commands.add_typer(import_commands)
 memory_commands.add_typer(version_commands)
 memory_commands.add_typer(fact_commands)
 memory_commands.add_typer(experience_commands)

@@ -27,7 +27,6 @@ from memory.oversight import Overview
 from memory.policy.text import clean
 from memory.ports import SystemClock
 from memory.privacy import ErasureReceipt
-from memory.processes.importer import ImportReceipt
 from memory.processes.undo import By
 from memory.records import SearchHit, check_person
 
@@ -158,52 +157,6 @@ def export(
         except OSError as error:
             raise InvalidInput(f"{output} cannot be written: {error.strerror}.") from error
         print(f"Written to {output}.", file=sys.stderr)
-
-
-@memory_commands.command("import")
-def import_(
-    file: Annotated[
-        Path, typer.Argument(help="What export wrote.", exists=True, dir_okay=False, readable=True, show_default=False)
-    ],
-    person: Annotated[
-        str | None, typer.Option("--person", help="Refuse the file of anybody else.", show_default=False)
-    ] = None,
-    data_dir: DataDir = None,
-    as_json: AsJson = False,
-) -> None:
-    """Put back everything that an export holds. What is kept already stays as it is."""
-    data = file.read_bytes()
-    receipt = with_memory(data_dir, lambda app: _import(app, data, person and check_person(person)))
-    if as_json:
-        print_json(asdict(receipt))
-        return
-    table = Table("heard by", "store", "rows added", title=Text(f"{receipt.person} · imported"), title_justify="left")
-    for audience, stores in receipt.added.items():
-        for store, rows in stores.items():
-            table.add_row(Text(audience), store, f"{rows:,}")
-    console = Console()
-    if table.row_count:
-        console.print(table)
-    console.print(f"{receipt.already_here:,} rows of {receipt.person} were here already.", markup=False)
-    if receipt.left_out:
-        console.print(f"{receipt.left_out:,} rows of its inbox, jobs and notes on replies stay out.")
-
-
-async def _import(app: Application, data: bytes, person: str | None) -> ImportReceipt:
-    from rich.progress import Progress  # for this command alone
-
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
-        rows = progress.add_task("Rows", total=None)
-        receipt = await app.system.importer.run(
-            data,
-            actor="operator",
-            person=person,
-            on_progress=lambda done, total: progress.update(rows, completed=done, total=total),
-        )
-        # Everything is found by its words by now. To stop here is safe: the next run embeds the rest.
-        progress.add_task("Search by meaning", total=None)
-        await app.system.embedded()
-    return receipt
 
 
 @memory_commands.command("erase")

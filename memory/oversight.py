@@ -13,6 +13,7 @@ from datetime import datetime
 from memory.database import Transaction
 from memory.policy.audience import SHARED_AUDIENCE, reach_of_scope
 from memory.privacy import Privacy
+from memory.processes.archive_importer import ArchiveImporter
 from memory.processes.experience_care import ExperienceCare
 from memory.processes.fact_care import FactCare
 from memory.processes.linking import Linking
@@ -22,6 +23,7 @@ from memory.processes.sittings import Sittings
 from memory.processes.undo import By, Undo
 from memory.records import Episode, MemoryBlock, Reach, Scope, Session, SummaryVersion
 from memory.services import Services
+from memory.stores.posts import PostStore
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,7 @@ class Oversight:
         experience: changes episodes, procedures and documents.
         provenance: explains replies.
         linking: links accounts of one person.
+        archives: takes in what was said before the bot was there.
     """
 
     def __init__(self, services: Services, privacy: Privacy) -> None:
@@ -98,6 +101,18 @@ class Oversight:
             talk=services.talk,
         )
         self.linking = Linking(database=services.database, links=stores.links, audit=stores.audit, clock=services.clock)
+        self.archives = ArchiveImporter(
+            database=services.database,
+            recall=stores.recall,
+            sessions=stores.sessions,
+            posts=PostStore(stores.recall, stores.search),
+            consent=stores.consent,
+            jobs=stores.jobs,
+            audit=stores.audit,
+            counter=services.counter,
+            in_force=services.in_force,
+            clock=services.clock,
+        )
         self.undo = Undo(
             database=services.database,
             blocks=stores.blocks,

@@ -43,6 +43,7 @@ from memory.records.journal import (
     NumberedEntry,
     ResultPlace,
 )
+from memory.records.past import Archive, PastMessage
 from memory.records.reminders import Reminder, ReminderState
 from memory.records.scopes import (
     Reach,
@@ -80,6 +81,7 @@ __all__ = [
     "HUMAN",
     "PERSONA",
     "WANTS_FORGOTTEN",
+    "Archive",
     "ArchiveReason",
     "AuditEntry",
     "BlockVersion",
@@ -115,6 +117,7 @@ __all__ = [
     "NumberedEntry",
     "Outcome",
     "Passage",
+    "PastMessage",
     "Procedure",
     "ProcedureState",
     "ProcedureVersion",

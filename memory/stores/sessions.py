@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Row, Select, Update, bindparam, func, insert, select, update
+from sqlalchemy import Row, Select, Update, bindparam, func, insert, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
@@ -28,7 +28,13 @@ from memory.stores.scoped import (
     scope_of_row,
 )
 
+_OF_LONG_AGO = 0
+"""In place of the version that covers a session: it was imported, and stands in no line of sittings."""
+
 _CHANGING = ("last_activity_at", "ended_at", "window_summary", "kept", "summary_version")
+
+
+_lived = sessions.c.summary_version.is_distinct_from(_OF_LONG_AGO)
 
 
 class SessionStore:
@@ -55,7 +61,7 @@ class SessionStore:
 
     async def latest(self, scope: Scope, conversation: str) -> Session | None:
         """The conversation's newest session that is to be kept, open or ended, or None."""
-        mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation) & sessions.c.kept
+        mine = in_scope(sessions, scope) & (sessions.c.conversation == conversation) & sessions.c.kept & _lived
         return await self._first(select(sessions).where(mine).order_by(sessions.c.id.desc()).limit(1))
 
     async def start(
@@ -107,6 +113,63 @@ class SessionStore:
             )
         )
         return session
+
+    async def add_past(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        conversation: str,
+        community: str | None,
+        started_at: datetime,
+        ended_at: datetime,
+    ) -> Session:
+        """Add a session of long ago, which no summary is ever to cover.
+
+        Args:
+            scope: whose session.
+            tx: the open transaction.
+            conversation, community: as of ``start``.
+            started_at, ended_at: when its first and its last message came.
+        """
+        session = Session(
+            id=self._ids.next(),
+            scope=scope,
+            conversation=conversation,
+            community=community,
+            started_at=as_stored(started_at),
+            last_activity_at=as_stored(ended_at),
+            ended_at=as_stored(ended_at),
+            summary_version=_OF_LONG_AGO,
+        )
+        await tx.connection.execute(
+            insert(sessions).values(
+                person=scope.person,
+                audience=scope.audience,
+                id=session.id,
+                conversation=conversation,
+                community=community,
+                started_at=started_at,
+                last_activity_at=ended_at,
+                ended_at=ended_at,
+                window_summary="",
+                kept=True,
+                summary_version=_OF_LONG_AGO,
+            )
+        )
+        return session
+
+    async def was_off_record(self, scope: Scope, conversation: str, *, at: datetime) -> bool:
+        """Whether nothing of a conversation was to be remembered at a moment."""
+        query = select(sessions.c.id).where(
+            in_scope(sessions, scope),
+            sessions.c.conversation == conversation,
+            sessions.c.kept.is_(False),
+            sessions.c.started_at <= at,
+            or_(sessions.c.ended_at.is_(None), sessions.c.ended_at >= at),
+        )
+        async with self._database.read() as connection:
+            return (await connection.execute(query.limit(1))).first() is not None
 
     async def touch(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> None:
         """Note activity. An earlier moment than the one noted already changes nothing."""
@@ -192,6 +255,7 @@ class SessionStore:
             in_scope(sessions, session.scope),
             sessions.c.conversation == session.conversation,
             sessions.c.id < session.id,
+            _lived,
         )
         row = (await tx.connection.execute(query.order_by(sessions.c.id.desc()).limit(1))).first()
         return None if row is None else _session(row)

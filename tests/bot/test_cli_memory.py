@@ -138,3 +138,20 @@ def test_jobs_that_were_set_aside_are_listed_and_tried_again(keepsake: Command) 
     assert retried.out == f"{job['key']} of console:ann will be tried again.\n"
     assert json.loads(keepsake("jobs", "list", "--data-dir", "data", "--json").out) == {"jobs": []}
     assert keepsake("jobs", "list", "--data-dir", "data").out == "No job has failed for good.\n"
+
+
+def test_an_archive_of_a_channel_is_taken_in_once(keepsake: Command, tmp_path: Path) -> None:
+    author = {"id": "11", "name": "ann", "isBot": False}
+    message = {"id": "1", "type": "Default", "timestamp": "2021-05-01T10:00:00+00:00", "author": author}
+    export = {
+        "guild": {"id": "7", "name": "Garden"},
+        "channel": {"id": "5", "type": "GuildTextChat", "name": "general"},
+        "messages": [{**message, "content": "My cat is called Biscuit"}],
+    }
+    (tmp_path / "general.json").write_text(json.dumps(export), encoding="utf-8")
+    first = keepsake("memory", "import", "general.json", "--data-dir", "data")
+    assert (first.code, "discord:11" in first.out) == (0, True)
+    again = json.loads(keepsake("memory", "import", "general.json", "--data-dir", "data", "--json").out)
+    assert (again["people"], again["already_here"]) == ({}, 1)
+    refused = keepsake("memory", "import", "general.json", "--person", "discord:11", "--data-dir", "data")
+    assert (refused.code, "Leave --person out" in refused.err) == (1, True)
