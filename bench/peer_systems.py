@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import sqlite3
 import uuid
 from collections.abc import Callable, Sequence
@@ -20,6 +21,7 @@ from typing import Any, Protocol
 import numpy as np
 
 DIMENSIONS = 384
+_CANDIDATES = 200  # of the plain reference, by words and by likeness
 Embed = Callable[[str], "np.ndarray[Any, Any]"]
 
 
@@ -207,12 +209,12 @@ class PlainReference:
 
     def search(self, person: str, query: str, limit: int) -> list[str]:
         vector = self._embed(query).reshape(1, -1)
-        likeness, ids = self._index(person).search(vector, 4 * limit)
+        likeness, ids = self._index(person).search(vector, _CANDIDATES)
         scores = {int(one): 2.0 * float(score) for one, score in zip(ids[0], likeness[0], strict=True) if one >= 0}
-        words = " OR ".join(f'"{word}"' for word in dict.fromkeys(query.lower().split()) if word.isalnum())
+        words = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", query.lower())))
         found = self._connection.execute(
-            "SELECT rowid, -bm25(words, 0.0, 1.0) FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?",
-            (f"owner : {_owner(person)} AND body : ({words})", 4 * limit),
+            "SELECT rowid, -bm25(words, 0.0, 1.0) AS score FROM words WHERE words MATCH ? ORDER BY score DESC LIMIT ?",
+            (f"owner : {_owner(person)} AND body : ({words})", _CANDIDATES),
         ).fetchall()
         best = max((score for _, score in found), default=1.0)
         for one, score in found:
