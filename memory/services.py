@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from memory.channel_talk import ChannelTalk
 from memory.database import Database
 from memory.errors import EmbedderError
+from memory.heap import give_back_freed_memory
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters, ParametersInForce
@@ -156,3 +157,4 @@ class Services:
         await asyncio.to_thread(FaissIndex, 1)
         with suppress(EmbedderError):
             await self.stores.search.embed_query("warm")
+        await asyncio.to_thread(give_back_freed_memory)

@@ -63,7 +63,7 @@ class SearchStore:
         ids: IdSource,
         *,
         new_index: Callable[[int], VectorIndex],
-        cache_bytes: int = 256 * 2**20,
+        cache_bytes: int = 96 * 2**20,
     ) -> None:
         self._database = database
         self._text_index = text_index
