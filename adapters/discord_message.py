@@ -58,7 +58,13 @@ def said_in(message: discord.Message, me: discord.ClientUser, conversation: Conv
         text=text,
         sent_at=message.created_at,
         attachments=_files(message),
+        from_admin=_is_admin(message.author),
     )
+
+
+def _is_admin(author: discord.User | discord.Member) -> bool:
+    """Whether a server lets its author manage it; nobody is an admin of a direct chat."""
+    return isinstance(author, discord.Member) and author.guild_permissions.manage_guild
 
 
 def words_of(message: discord.Message, me: discord.ClientUser) -> str:

@@ -62,14 +62,13 @@ class SlackDirectory:
         self._client = client
         self._names: _Recent[str] = _Recent(clock, _NAMES_KEPT)
         self._kinds: _Recent[ChannelKind] = _Recent(clock, _KINDS_KEPT)
-        self._admins: _Recent[bool] = _Recent(clock, _RIGHTS_KEPT)
+        self._users: _Recent[Mapping[str, Any]] = _Recent(clock, _RIGHTS_KEPT)
 
     async def name(self, user: str) -> str | None:
         """The name others see, or None if it cannot be found out."""
         if known := self._names.get(user):
             return known
-        answer = await self._ask("users.info", user=user)
-        found = answer.get("user") or {}
+        found = await self._user(user)
         profile = found.get("profile") or {}
         name = profile.get("display_name") or profile.get("real_name") or found.get("real_name") or found.get("name")
         if name:
@@ -91,22 +90,23 @@ class SlackDirectory:
 
         Guests, people of other organisations, and who cannot be looked up are not.
         """
-        key = f"{team}:{user}"
-        known = self._admins.get(key)
-        if known is not None:
-            return known
-        answer = await self._ask("users.info", user=user)
-        found = answer.get("user")
-        if not found:
-            return False
-        is_admin = (
+        found = await self._user(user)
+        return (
             found.get("id") == user
             and found.get("team_id") == team
             and any(found.get(flag) is True for flag in _ADMIN_FLAGS)
             and not any(found.get(flag) for flag in _OUTSIDER_FLAGS)
         )
-        self._admins.put(key, is_admin)
-        return is_admin
+
+    async def _user(self, user: str) -> Mapping[str, Any]:
+        """What Slack says of a user, as it was within the last minute; empty where it cannot be found out."""
+        known = self._users.get(user)
+        if known is not None:
+            return known
+        found: Mapping[str, Any] = (await self._ask("users.info", user=user)).get("user") or {}
+        if found:
+            self._users.put(user, found)
+        return found
 
     async def _ask(self, method: str, **params: str) -> Mapping[str, Any]:
         try:

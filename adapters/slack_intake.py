@@ -143,6 +143,7 @@ class SlackIntake:
                 text=self._plain(post.text, names, post.files),
                 sent_at=post.sent_at,
                 attachments=post.files,
+                from_admin=await self._is_admin(post),
             ),
             speaker=post.speaker,
             addressed=post.addressed,
@@ -163,6 +164,10 @@ class SlackIntake:
     async def _names(self, users: Sequence[str]) -> dict[str, str]:
         found = await asyncio.gather(*(self._directory.name(user) for user in users))
         return {user: name for user, name in zip(users, found, strict=True) if name}
+
+    async def _is_admin(self, post: SlackPost) -> bool:
+        """Whether an admin speaks to us; of what is only overheard nobody asks."""
+        return post.is_to_us and await self._directory.administers(post.user, post.team)
 
     async def _kind(self, post: SlackPost) -> ChannelKind:
         return post.kind if post.kind is not ChannelKind.UNKNOWN else await self._directory.kind(post.channel)

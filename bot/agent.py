@@ -56,12 +56,14 @@ class TurnResult:
         messages: what the turn adds to the conversation after the person's message; empty when refused.
         given: what the reply was given from memory.
         refused: the model would not answer.
+        tokens: of all requests and answers of the turn, as the service counted them, or else as they are estimated.
     """
 
     reply: str
     messages: tuple[Message, ...]
     given: tuple[SearchHit, ...] = ()
     refused: bool = False
+    tokens: int = 0
 
 
 class Agent:
@@ -168,6 +170,7 @@ class Agent:
         memory.note_prompt(prompt)
         on_text = None if turn.begin_call is None else turn.begin_call()
         response = cleaned(await self.model.complete(prompt.request, on_text=on_text))
+        turn.tokens += _tokens_of(response, prompt)
         if response.usage is not None:
             self._counter.calibrate(estimated=prompt.estimated, actual=response.usage.input_tokens)
         if response.stop_reason is StopReason.CONTEXT_EXCEEDED and not response.message.text.strip():
@@ -221,6 +224,7 @@ class _Turn:
     prompt: Prompt | None = None
     calls: int = 0
     pauses: int = 0
+    tokens: int = 0
     added: list[Message] = field(default_factory=list)
 
     def ended(self, text: str, *, already_added: bool = False) -> TurnResult:
@@ -228,8 +232,13 @@ class _Turn:
         added = self.added if already_added else [*self.added, assistant_message(text)]
         given, cut = (self.prompt.shown, self.prompt.cut) if self.prompt else ((), False)
         kept = tuple(map(self.kept, added))
-        return TurnResult(reply=text + replies.SHORTENED * cut, messages=kept, given=given)
+        return TurnResult(reply=text + replies.SHORTENED * cut, messages=kept, given=given, tokens=self.tokens)
 
     def refused(self) -> TurnResult:
         """The turn ends without one."""
-        return TurnResult(reply=replies.REFUSED, messages=(), refused=True)
+        return TurnResult(reply=replies.REFUSED, messages=(), refused=True, tokens=self.tokens)
+
+
+def _tokens_of(response: ModelResponse, prompt: Prompt) -> int:
+    used = response.usage
+    return prompt.tokens if used is None else used.input_tokens + used.output_tokens

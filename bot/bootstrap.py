@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from bot.agent import Agent
+from bot.budgets import Budgets
 from bot.circuit_breaker import CircuitBreaker
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
 from bot.config import Settings
 from bot.disk import wiped_disk
+from bot.fair_slots import FairSlots, QueuedModel
 from bot.fallback_model import FallbackModel
 from bot.following import Following
 from bot.handler import ChatHandler
@@ -63,9 +65,10 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
-        chat_model = _chat_model(settings, clock)
+        slots = FairSlots(settings.parallel_model_calls)
+        chat_model = QueuedModel(_chat_model(settings, clock), slots)
         stack.push_async_callback(chat_model.close)
-        memory_model = _model(settings, settings.memory_model, clock)
+        memory_model = QueuedModel(_model(settings, settings.memory_model, clock), slots)
         stack.push_async_callback(memory_model.close)
         embedder = embedder_of(settings)
         stack.push_async_callback(embedder.close)
@@ -101,6 +104,14 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             admin_reads_dms=settings.slack_admin_reads_dms,
             attachment_limits=settings.attachment_limits,
             drafts=settings.stream_replies,
+            budgets=Budgets(
+                system=system,
+                clock=clock,
+                zone=parameters.zone,
+                limits=settings.limits,
+                owners=settings.owners,
+                admins_exempt=settings.limits_spare_admins,
+            ),
         )
         commands = Commands(
             COMMAND_TABLE,

@@ -71,6 +71,8 @@ class IncomingMessage:
         text: what was said, the mention of the bot removed, and a line that names each attached file.
         sent_at: when, aware, in UTC.
         attachments: the files that came with it.
+        from_admin: its author administers the server or workspace, as the platform said with it.
+        late: it was only found afterwards, since the connection had been away when it was said.
     """
 
     id: str
@@ -80,6 +82,8 @@ class IncomingMessage:
     text: str
     sent_at: datetime
     attachments: tuple[AttachedFile, ...] = ()
+    from_admin: bool = False
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +259,8 @@ def incoming_from_json(text: str) -> IncomingMessage:
         text=value["text"],
         sent_at=datetime.fromisoformat(value["sent_at"]),
         attachments=tuple(AttachedFile(**file) for file in value.get("attachments", ())),
+        from_admin=value.get("from_admin", False),
+        late=value.get("late", False),
     )
 
 

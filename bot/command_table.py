@@ -6,6 +6,7 @@ Invariant: a command exists on a platform because it stands here, and for no oth
 from __future__ import annotations
 
 from bot.commands import Command
+from bot.commands_budget import BUDGET_COMMANDS
 from bot.commands_channels import CHANNEL_COMMANDS
 from bot.commands_experience import MEMORY_EXPERIENCE_COMMANDS, MYDATA_EXPERIENCE_COMMANDS
 from bot.commands_facts import MEMORY_FACT_COMMANDS, MYDATA_FACT_COMMANDS
@@ -22,6 +23,7 @@ COMMAND_TABLE: tuple[Command, ...] = (
     *MEMORY_COMMANDS,
     *NUMBER_COMMANDS,
     *CHANNEL_COMMANDS,
+    *BUDGET_COMMANDS,
     *MEMORY_FACT_COMMANDS,
     *MEMORY_EXPERIENCE_COMMANDS,
 )

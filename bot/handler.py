@@ -16,7 +16,8 @@ import structlog
 
 from bot import replies
 from bot.agent import Agent, TurnResult
-from bot.attachments import DEFAULT_LIMITS, AttachmentLimits, read_attachments
+from bot.attachments import DEFAULT_LIMITS, AttachmentLimits, read_attachments, stored_form
+from bot.budgets import Budgets
 from bot.chat import ChannelAdapter, DeliveryFailed, IncomingMessage, incoming_from_json, incoming_to_json
 from bot.delivery import Delivery, Task
 from bot.refusals import Refusals
@@ -24,12 +25,11 @@ from bot.reply_stream import Sleep
 from bot.scope_queues import ScopeQueues
 from memory.errors import AnsweredElsewhere, MemorySystemError
 from memory.exchange import Exchange
-from memory.messages import FilePart, user_message
 from memory.person import PersonMemory
 from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import Clock
-from memory.records import InboxItem, InboxState, NewMessage
+from memory.records import InboxItem, InboxState
 from memory.system import MemorySystem
 
 _log = structlog.get_logger(__name__)
@@ -46,6 +46,7 @@ class ChatHandler:
         attachment_limits: how large a file may be to be read.
         drafts: STREAM_REPLIES, whether an answer is shown while it is written.
         sleep: waits for so many seconds.
+        budgets: what may be used in a day; None for no limits.
 
     Attributes:
         refusals: the channels that take no answers for now.
@@ -61,10 +62,12 @@ class ChatHandler:
         attachment_limits: AttachmentLimits = DEFAULT_LIMITS,
         drafts: bool = True,
         sleep: Sleep = asyncio.sleep,
+        budgets: Budgets | None = None,
     ) -> None:
         self._system = system
         self._agent = agent
         self._clock = clock
+        self._budgets = budgets or Budgets(system=system, clock=clock, zone=system.parameters.zone)
         self._attachment_limits = attachment_limits
         self.refusals = Refusals(clock)
         self._delivery = Delivery(
@@ -181,6 +184,9 @@ class ChatHandler:
             await self._delivery.deliver(task, task.item.reply)
         elif not task.incoming.text:
             await self._delivery.deliver(task, replies.EMPTY_MESSAGE)
+        elif (full := await self._budgets.admit(task.incoming)) is not None:
+            await self._memory_of(task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
+            await self._delivery.deliver(task, full)
         else:
             await self._take_turn(task)
 
@@ -191,13 +197,15 @@ class ChatHandler:
         try:
             async with task.channel.typing(task.incoming.conversation, task.incoming.id):
                 read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
-                exchange = await memory.begin(_new_message(task.incoming, read.files), task.item)
+                exchange = await memory.begin(stored_form(task.incoming, read.files), task.item)
                 now = max(self._clock.now(), task.incoming.sent_at)
                 async with self._delivery.drafting(task) as begin_call:
                     result = await self._agent.run_turn(
                         memory, exchange, now=now, images=read.images, begin_call=begin_call
                     )
-                result = replace(result, reply="\n\n".join(filter(None, (result.reply, read.report))))
+                await self._budgets.spend(task.incoming, result.tokens)
+                noted = replies.with_notes(result.reply, read.report, late=task.incoming.late)
+                result = replace(result, reply=noted)
                 await self._store(memory, exchange, result, task.item)
             reply = result.reply
         except AnsweredElsewhere:
@@ -227,19 +235,9 @@ class ChatHandler:
 
     async def _give_up(self, task: Task) -> None:
         if task.incoming.text and task.item.message_id is None:
-            await self._memory_of(task.incoming).keep_unanswered(_new_message(task.incoming), task.item)
+            await self._memory_of(task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
         if task.draft is None:
             await self._system.outbox.mark(task.item, InboxState.DROPPED)
         else:
             await self._delivery.deliver(task, replies.BROKEN_OFF)
         _log.warning("too_late_to_answer", inbox_id=task.item.id)
-
-
-def _new_message(incoming: IncomingMessage, files: tuple[FilePart, ...] = ()) -> NewMessage:
-    spoken = user_message(incoming.text)
-    return NewMessage(
-        message=replace(spoken, parts=(*files, *spoken.parts)),
-        author=incoming.author_name,
-        sent_at=incoming.sent_at,
-        platform_id=incoming.id,
-    )

@@ -11,6 +11,7 @@ from bot.chat import Conversation
 from bot.model_rules import sentence_of
 from memory.errors import EmbedderError, MemorySystemError, ModelError, StorageError
 from memory.messages import StopReason
+from memory.policy.limits import Limit
 
 EMPTY_MESSAGE = "Your message has no text that I can read. Write me something and I will answer."
 REFUSED = "I can't help with that. Let's talk about something else."
@@ -25,6 +26,7 @@ UNFINISHED = {
 }
 """What stands below an answer that is not whole, by why it ended."""
 
+_LATE = "(This is late: I was away when you wrote.)"
 _KEPT = " Your message is kept."
 
 _TROUBLE: tuple[tuple[type[MemorySystemError], str], ...] = (
@@ -44,6 +46,31 @@ def reminder(text: str, *, late_for: datetime | None) -> str:
     if late_for is None:
         return said
     return f"{said}\n\n(This is late: it was for {late_for:%Y-%m-%d %H:%M} {late_for.tzname()}.)"
+
+
+def limit_reached(limit: Limit, most: int, *, resets: datetime) -> str:
+    """What is said instead of an answer when the day's limit is used up.
+
+    Args:
+        limit: which one.
+        most: its value.
+        resets: when the next day begins, in the installation's time zone.
+    """
+    whose = "you" if limit in (Limit.PERSON_TURNS, Limit.PERSON_TOKENS) else "everybody here together"
+    what = "answers" if limit in (Limit.PERSON_TURNS, Limit.COMMUNITY_TURNS) else "tokens"
+    again = f"{resets:%Y-%m-%d %H:%M} {resets.tzname()}"
+    reached = f"That was all for today: the limit for {whose} is {most:,} {what} a day."
+    return f"{reached} I answer again from {again} on.{_KEPT}"
+
+
+def waiting(position: int) -> str:
+    """What is shown while many are answered at once and this one has to wait."""
+    return f"(Many people are asking me at once. You are number {position:,} in line.)"
+
+
+def with_notes(reply: str, *notes: str, late: bool) -> str:
+    """An answer with what is to be said below it, and that it comes late where it does."""
+    return "\n\n".join(filter(None, (reply, *notes, _LATE if late else "")))
 
 
 def notice(where: Conversation, *, admin_reads_dms: bool) -> str:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
+from bot import replies
 from bot.chat import DeliveryFailed, DeliveryRefused
 from memory.errors import MemorySystemError
 from memory.policy.text import clean
@@ -50,14 +51,17 @@ class ReplyStream:
 
     def begin_call(self) -> OnText:
         """A model call begins; what takes its text as it comes. Until some comes, that of the call before stays."""
-        pieces: list[str] = []
+        return _Call(self)
 
-        async def take(text: str) -> None:
-            pieces.append(text)
-            self._pieces = pieces
-            self._changed.set()
+    def grow(self, pieces: list[str]) -> None:
+        """Show these pieces from now on."""
+        self._pieces = pieces
+        self._changed.set()
 
-        return take
+    @property
+    def has_begun(self) -> bool:
+        """Whether there is something to show."""
+        return bool(self._pieces)
 
     @asynccontextmanager
     async def growing(self) -> AsyncIterator[None]:
@@ -99,3 +103,19 @@ class ReplyStream:
             await self._show(text)
         finally:
             self._is_showing = False
+
+
+class _Call:
+    """The listener of one model call; see ``bot.fair_slots.HearsWaiting``."""
+
+    def __init__(self, stream: ReplyStream) -> None:
+        self._stream = stream
+        self._pieces: list[str] = []
+
+    async def __call__(self, text: str) -> None:
+        self._pieces.append(text)
+        self._stream.grow(self._pieces)
+
+    async def waits(self, position: int) -> None:
+        if not self._stream.has_begun:
+            self._stream.grow([replies.waiting(position)])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from bot.agent import Agent
+from bot.budgets import Budgets
 from bot.chat import Conversation, IncomingMessage
 from bot.following import Following
 from bot.handler import ChatHandler
@@ -21,6 +22,7 @@ from bot.tools import Tool
 from bot.tools_channel import ChannelReading
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
+from memory.policy.limits import Limit
 from memory.ports import ChatModel, Embedder, TokenCounter
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, RecordingChannel, ScriptedModel, WordTokenCounter
@@ -99,6 +101,9 @@ async def running(
     extra_tools: Sequence[Tool] = (),
     served_tools: Callable[[], Sequence[Tool]] = tuple,
     start: bool = True,
+    limits: Mapping[Limit, int] | None = None,
+    owners: frozenset[str] = frozenset(),
+    admins_exempt: bool = True,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
 
@@ -114,6 +119,7 @@ async def running(
         extra_tools: tools offered besides those of the preset.
         served_tools: those of servers.
         start: whether to take up what was left and begin to answer.
+        limits, owners, admins_exempt: as ``Budgets`` takes them.
     """
     clock = clock or FakeClock()
     counter = counter or WordTokenCounter()
@@ -137,7 +143,15 @@ async def running(
             counter=counter,
             secret=b"test",
         )
-        handler = ChatHandler(system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts)
+        budgets = Budgets(
+            system=system,
+            clock=clock,
+            zone=parameters.zone,
+            limits=limits,
+            owners=owners,
+            admins_exempt=admins_exempt,
+        )
+        handler = ChatHandler(system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts, budgets=budgets)
         handler.attach({channel.platform: channel})
         reminders = Reminders(system=system, clock=clock, sweep_seconds=5)
         reminders.attach({channel.platform: channel})

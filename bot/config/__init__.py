@@ -17,6 +17,7 @@ from pydantic import ValidationError, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from bot.config.budgets import BudgetSettings
 from bot.config.memory import MemorySettings
 from bot.config.platforms import PlatformSettings
 from bot.config.process import ProcessSettings
@@ -33,7 +34,7 @@ class ConfigurationError(MemorySystemError):
         self.problems = problems
 
 
-class Settings(ProcessSettings, MemorySettings, PlatformSettings, BaseSettings):
+class Settings(ProcessSettings, BudgetSettings, MemorySettings, PlatformSettings, BaseSettings):
     """Every setting. Its environment variable is the field's name in capitals."""
 
     model_config = SettingsConfigDict(

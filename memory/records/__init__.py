@@ -74,6 +74,7 @@ from memory.records.work import (
     AuditEntry,
     Job,
     JobState,
+    Used,
 )
 
 __all__ = [
@@ -132,6 +133,7 @@ __all__ = [
     "Source",
     "StoredMessage",
     "SummaryVersion",
+    "Used",
     "check_audience",
     "check_person",
     "scope_from_slug",

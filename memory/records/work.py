@@ -1,4 +1,4 @@
-"""Durable jobs, and the audit log."""
+"""Durable jobs, the audit log, and what was used on a day."""
 
 from __future__ import annotations
 
@@ -63,3 +63,16 @@ class AuditEntry:
     actor: str
     action: str
     detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Used:
+    """What was used on one day.
+
+    Attributes:
+        turns: answered messages.
+        tokens: of the requests and answers of the chat model.
+    """
+
+    turns: int = 0
+    tokens: int = 0

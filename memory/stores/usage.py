@@ -6,28 +6,14 @@ elsewhere.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import and_, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
-from memory.records import Scope
+from memory.records import Scope, Used
 from memory.schema import community_usage, usage
 from memory.stores.scoped import delete_scope, in_scope, rows_of_scope
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Used:
-    """What was used on one day.
-
-    Attributes:
-        turns: answered messages.
-        tokens: of the requests and answers of the chat model.
-    """
-
-    turns: int = 0
-    tokens: int = 0
 
 
 class UsageStore:

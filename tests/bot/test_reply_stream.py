@@ -11,6 +11,8 @@ import pytest
 
 from bot import replies
 from bot.chat import DeliveryFailed, DeliveryRefused, OutgoingMessage
+from bot.fair_slots import HearsWaiting
+from bot.reply_stream import ReplyStream
 from memory.errors import ModelUnavailable
 from memory.messages import TextPart, ToolCall
 from tests.fakes import FakeClock, Pauses, RecordingChannel, ScriptedModel, WritingModel
@@ -201,3 +203,33 @@ async def test_nothing_is_shown_before_the_end_where_streaming_is_switched_off(t
         model.go_on()
         await world.handler.idle()
         assert (page.texts, page.drafts, pauses.asked) == (["One two."], [], [])
+
+
+async def test_who_has_to_wait_for_the_model_sees_the_place_in_line_until_the_answer_comes() -> None:
+    shown: asyncio.Queue[str] = asyncio.Queue()
+    pauses = Pauses()
+
+    stream = ReplyStream(shown.put, sleep=pauses)
+    async with stream.growing():
+        call = stream.begin_call()
+        assert isinstance(call, HearsWaiting)
+        await call.waits(3)
+        await pauses.end_one()
+        assert await shown.get() == "(Many people are asking me at once. You are number 3 in line.)"
+        await call("Hello.")
+        await pauses.end_one()
+        assert await shown.get() == "Hello."
+
+
+async def test_the_place_in_line_never_takes_the_place_of_what_is_written_already() -> None:
+    shown: asyncio.Queue[str] = asyncio.Queue()
+    pauses = Pauses()
+
+    stream = ReplyStream(shown.put, sleep=pauses)
+    async with stream.growing():
+        await stream.begin_call()("Let me see. ")
+        again = stream.begin_call()
+        assert isinstance(again, HearsWaiting)
+        await again.waits(2)
+        await pauses.end_one()
+        assert await shown.get() == "Let me see."
