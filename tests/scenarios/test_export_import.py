@@ -51,7 +51,7 @@ def scopes(data: bytes) -> dict[str, Any]:
     """What is kept, without what belongs to one installation and without the note on the import."""
     found = json.loads(data)["scopes"]
     for stores in found.values():
-        for name in ("inbox", "jobs", "reply_sources", "answer_posts"):
+        for name in ("inbox", "jobs", "usage", "reply_sources", "answer_posts"):
             stores.pop(name, None)
         stores["audit"] = [row for row in stores.get("audit", []) if row["action"] != "memory import"]
     return {audience: stores for audience, stores in found.items() if any(stores.values())}
