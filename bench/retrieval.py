@@ -26,9 +26,12 @@ from rich.table import Table
 from stand_ins import InstantModel
 
 from bot.logs import configure_logs
+from bot.offline import OfflineModel
 from memory.embedding import MiniLmTokenEmbedder
-from memory.messages import assistant_message, user_message
+from memory.messages import Role, assistant_message, user_message
 from memory.parameters import MemoryParameters
+from memory.policy.audience import reach_of_person
+from memory.processes.learner import LEARN
 from memory.records import EvictionReason, NewMessage
 from memory.system import MemorySystem, open_memory
 from memory.tokens import TiktokenCounter
@@ -120,8 +123,26 @@ async def ask(system: MemorySystem, person: str, question: Question, turn_of: di
     return Asked(question=question, found=tuple(found), seconds=seconds)
 
 
-async def measure(talks: Sequence[Talk]) -> Figures:
-    """Store all conversations, each as a person of its own, then ask all questions."""
+async def learn(system: MemorySystem, person: str, message_ids: Iterable[int]) -> None:
+    """Let the system learn from messages as it does after a reply; what is not the person's teaches nothing."""
+    scope = system.conversation(person=person, audience="dm", conversation=f"{person}:dm").place.scope
+    messages = await system.stores.recall.get(reach_of_person(person), list(message_ids))
+    async with system.transaction() as tx:
+        for message in messages:
+            if message.message.role is Role.USER:
+                await system.stores.jobs.add(
+                    scope, tx, kind=LEARN, subject=message.id, payload={"exchange": message.id}, at=message.sent_at
+                )
+    await system.settle()
+
+
+async def measure(talks: Sequence[Talk], *, facts: bool = False) -> Figures:
+    """Store all conversations, each as a person of its own, then ask all questions.
+
+    Args:
+        talks: the conversations.
+        facts: learn facts from what the person says first, by rule.
+    """
     configure_logs("WARNING")
     newest = max(talk.sessions[-1][-1].said_at for talk in talks)
     embedder = MiniLmTokenEmbedder()
@@ -131,13 +152,15 @@ async def measure(talks: Sequence[Talk]) -> Figures:
             database_url=f"sqlite:///{folder}/{_DATABASE}",
             embedder=embedder,
             counter=TiktokenCounter(),
-            memory_model=InstantModel(),
+            memory_model=OfflineModel(agent_name=MemoryParameters().agent_name) if facts else InstantModel(),
             parameters=MemoryParameters(),
             clock=StandingClock(newest + timedelta(days=1)),
         ) as system:
             for number, talk in enumerate(talks):
                 person = f"console:bench-{number}"
                 turn_of = await ingest(system, person, talk)
+                if facts:
+                    await learn(system, person, turn_of)
                 asked += [await ask(system, person, question, turn_of) for question in talk.questions]
         await embedder.close()
         size = _size(Path(folder))
@@ -193,9 +216,10 @@ def main() -> None:
     """Measure the files asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
+    parser.add_argument("--facts", action="store_true", help="learn facts first, by rule")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
-    figures = asyncio.run(measure([read_talk(path) for path in arguments.data]))
+    figures = asyncio.run(measure([read_talk(path) for path in arguments.data], facts=arguments.facts))
     show(figures)
     if arguments.json:
         content = {name: getattr(figures, name) for name in ("rows", "query_ms_median", "bytes_per_turn")}

@@ -268,6 +268,7 @@ facts = _personal(
 )
 Index("facts_by_hash", facts.c.person, facts.c.audience, facts.c.text_hash)
 Index("facts_by_triple", facts.c.person, facts.c.audience, facts.c.subject, facts.c.predicate)
+Index("facts_by_message", facts.c.person, facts.c.audience, facts.c.source_message)
 
 fact_revisions = _personal(
     "fact_revisions",

@@ -21,6 +21,7 @@ from memory.ports import EmbeddedText, Tokens, Vectors
 
 _WEIGHT_OF_EMPTY_WORDS = 0.25  # 0.1 finds as much; 0 would leave nothing of "Who are you?"
 _WEIGHT_OF_NEIGHBOURS = 0.85  # 1 finds as much, but puts the neighbour of an answer level with it
+_WEIGHT_OF_FACTS = 0.95  # what was learned from a text says what it says, but for what else stood there
 _TOKEN_LENGTH = 127
 
 _WORD = re.compile(r"[^\W_]+")
@@ -70,14 +71,17 @@ def best_matches(query: Vectors, texts: Sequence[Tokens]) -> Vectors:
     return np.stack(best) if best else np.zeros((0, len(query)), dtype=np.float32)
 
 
-def likeness(own: Vectors, beside: Iterable[Vectors]) -> float:
-    """How well a text answers a query, together with the texts beside it.
+def likeness(own: Vectors, beside: Iterable[Vectors], learned: Iterable[Vectors] = ()) -> float:
+    """How well a text answers a query, together with the texts beside it and what was learned from it.
 
     Args:
         own: its best matches, of shape (tokens of the query,).
         beside: those of the texts before and after it.
+        learned: those of the facts learned from it.
     """
     best = own
     for matches in beside:
         best = np.maximum(best, _WEIGHT_OF_NEIGHBOURS * matches)
+    for matches in learned:
+        best = np.maximum(best, _WEIGHT_OF_FACTS * matches)
     return float(best.sum())

@@ -31,6 +31,7 @@ _LIKENESS_OF_WORDS_ALONE = 0.5  # of the best match in words where there is no v
 _SPEAKER_BOOST = 1.1  # for "What did Ann say?" (1: .809 .615, 1.2: .823 .644)
 _PERIOD_BOOST = 1.2  # for "What did I say last Monday?", which names little else (1: .825 .639; few ask so there)
 _PERIOD_BOOST_ALONE = 4.0  # where the time is all that it names: then before any likeness of words without content
+_SHARE_OF_THE_CORRECTED = 0.8  # what the person set right since is found still, but behind what is as much alike
 _SESSION_SHARE = 0.3  # an answer is more credible in a conversation about its subject (0: .811 .635, 0.6: .823 .641)
 _SESSION_BEST = 3
 _LEAST_CANDIDATES = 40  # 100 and 200 find as much (30: .815 .638)
@@ -115,11 +116,15 @@ class Setting:
             other.
         at: when it was said or stored.
         author: who said it.
+        learned: how well each fact that was learned from it answers each token of the query.
+        corrected: whether the person corrected what was learned from it.
     """
 
     group: int
     at: datetime
     author: str = ""
+    learned: Sequence[Vectors] = ()
+    corrected: bool = False
 
 
 def rerank(
@@ -150,7 +155,7 @@ def rerank(
             for entry_id in excerpt.beside & known.keys()
             if settings[known[entry_id].entry.record_id].group == setting.group
         ]
-        score = _closer_score(excerpt, [matches for matches in beside if matches is not None], late=late)
+        score = _closer_score(excerpt, setting, [matches for matches in beside if matches is not None], late=late)
         score *= _boost(setting, words, periods, in_period)
         groups[setting.group].append(RankedEntry(entry=excerpt.entry, text_share=excerpt.text_share, score=score))
     return _best_of_each(ranked for group in groups.values() for ranked in _smoothed(group))
@@ -161,19 +166,20 @@ def candidates_of(limit: int) -> int:
     return max(_LEAST_CANDIDATES, _CANDIDATES_OF_EACH * limit)
 
 
-def _closer_score(excerpt: Excerpt, beside: Sequence[Vectors], *, late: bool) -> float:
+def _closer_score(excerpt: Excerpt, setting: Setting, beside: Sequence[Vectors], *, late: bool) -> float:
     if excerpt.matches is None:
         alike = _LIKENESS_OF_WORDS_ALONE * excerpt.text_share
     else:
         own = max(0.0, excerpt.entry.similarity or 0.0)
-        alike = (1.0 - _COSINE_SHARE) * likeness(excerpt.matches, beside) + _COSINE_SHARE * own
+        alike = (1.0 - _COSINE_SHARE) * likeness(excerpt.matches, beside, setting.learned) + _COSINE_SHARE * own
     weight = _TEXT_WEIGHT if late else _TEXT_WEIGHT_WITHOUT_TOKENS
     return max(0.0, (weight * excerpt.text_share + alike) / (weight + 1.0))
 
 
 def _boost(setting: Setting, words: frozenset[str], periods: Sequence[Period], in_period: float) -> float:
     speaker = _SPEAKER_BOOST if words.intersection(_WORD.findall(setting.author.lower())) else 1.0
-    return speaker * (in_period if any(setting.at in period for period in periods) else 1.0)
+    truth = _SHARE_OF_THE_CORRECTED if setting.corrected else 1.0
+    return speaker * truth * (in_period if any(setting.at in period for period in periods) else 1.0)
 
 
 def _smoothed(group: Sequence[RankedEntry]) -> list[RankedEntry]:

@@ -61,7 +61,7 @@ class ExcerptReader:
                 if neighbour is not None:
                     beside[row.id].add(neighbour)
                     beside[neighbour].add(row.id)
-        similarity, matches = self._compared(list(rows.values()), query)
+        similarity, matches = self.compared(list(rows.values()), query)
         return [
             Excerpt(
                 entry=EntryScore(
@@ -79,12 +79,16 @@ class ExcerptReader:
             for row in rows.values()
         ]
 
-    def _compared(
-        self, rows: Sequence[Any], query: EmbeddedQuery | None
+    def compared(
+        self, rows: Sequence[Row[Any]], query: EmbeddedQuery | None
     ) -> tuple[dict[int, float], dict[int, Vectors]]:
         """Of each embedded entry, its cosine similarity, and how well it answers each token of the query.
 
         Without token vectors the whole query counts as one token.
+
+        Args:
+            rows: entries with their ``embedder``, ``vector`` and ``tokens``.
+            query: the query; None where the embedder failed.
         """
         embedded = [row for row in rows if row.embedder == self._embedder.name]
         if query is None or not embedded:

@@ -18,9 +18,9 @@ from memory.errors import EmbedderError
 from memory.policy.audience import reach_of_scope
 from memory.policy.fact_changes import outdated
 from memory.policy.fact_text import nested
-from memory.policy.ranking import RankedEntry, rank, why_found
+from memory.policy.ranking import RankedEntry, Setting, candidates_of, rank, rerank, why_found
 from memory.policy.relevance import above_floor
-from memory.ports import Clock, EmbeddedQuery
+from memory.ports import Clock, EmbeddedQuery, Vectors
 from memory.records import EntryScore, Fact, FactRevision, Reach, Scope, SearchHit, Source
 from memory.schema import facts
 from memory.stores.fact_revisions import FactRevisionStore
@@ -147,9 +147,27 @@ class FactReader:
         for fact_id in outdated(found.values()):
             del found[fact_id]
         ranked = rank([entry for entry in entries if entry.record_id in found])
+        if embedded is not None and embedded.tokens is not None:
+            ranked = self._closely(connection, ranked[: candidates_of(limit)], reach, query, embedded)
         if floor:
             ranked = above_floor(ranked, query, floors=self._search.floors(Source.FACT))
-        return [_hit(found[one.entry.record_id], one) for one in ranked[:limit]]
+        vectors = {entry.entry_id: entry.vector for entry in entries}
+        return [_hit(found[one.entry.record_id], one, vectors.get(one.entry.entry_id)) for one in ranked[:limit]]
+
+    def _closely(
+        self,
+        connection: Connection,
+        candidates: Sequence[RankedEntry],
+        reach: Reach,
+        query: str,
+        embedded: EmbeddedQuery,
+    ) -> list[RankedEntry]:
+        """The candidates ranked by how well they answer each token of the query."""
+        excerpts = self._search.excerpts(
+            connection, reach=reach, source=Source.FACT, candidates=candidates, embedded=embedded
+        )
+        settings = {one.entry.record_id: Setting(group=one.entry.record_id, at=self._clock.now()) for one in candidates}
+        return rerank(excerpts, settings, query, late=True)
 
     async def by_triple(self, reach: Reach, subject: str = "", predicate: str = "") -> list[Fact]:
         """The facts of exactly this subject and predicate, in the order they were learned.
@@ -195,7 +213,7 @@ def _likeness(entry: EntryScore) -> float:
     return entry.similarity or 0.0
 
 
-def _hit(fact: Fact, ranked: RankedEntry) -> SearchHit:
+def _hit(fact: Fact, ranked: RankedEntry, vector: Vectors | None) -> SearchHit:
     return SearchHit(
         source=Source.FACT,
         scope=fact.scope,
@@ -205,6 +223,6 @@ def _hit(fact: Fact, ranked: RankedEntry) -> SearchHit:
         author=None,
         at=fact.valid_from or fact.updated_at,
         reason=why_found(ranked),
-        vector=ranked.entry.vector,
+        vector=vector,
         message_ids=() if fact.source_message is None else (fact.source_message,),
     )

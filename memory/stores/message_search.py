@@ -5,7 +5,7 @@ Invariant: every message is read once, by its whole key; what the rows do not ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
@@ -17,6 +17,7 @@ from sqlalchemy.engine import Connection
 from memory.policy.fact_text import normalised
 from memory.policy.ranking import Excerpt, RankedEntry, Setting, candidates_of, rank, rerank
 from memory.policy.relevance import above_floor
+from memory.policy.succession import present_first
 from memory.policy.time_expressions import Period
 from memory.ports import EmbeddedQuery
 from memory.records import EntryScore, Reach, SearchHit, Source
@@ -24,6 +25,7 @@ from memory.schema import messages as table
 from memory.stores.message_rows import hit_of_message, message_of_row
 from memory.stores.scoped import by_keys, in_reach, key_values
 from memory.stores.search import SearchStore
+from memory.stores.taught import Taught, taught_by
 
 # Results asked for where the first candidates were nearly all left out, as with someone who talks in many channels
 # at once and whose messages still stand in their windows.
@@ -65,21 +67,50 @@ class MessageSearch:
 
     def __call__(self, connection: Connection) -> list[SearchHit]:
         """The messages that answer the query best, best first."""
-        candidates = self._candidates(connection)
-        excerpts = self.search.excerpts(
+        excerpts = self._excerpts(connection, self._candidates(connection))
+        taught = taught_by(connection, {one.entry.scope for one in excerpts}, {one.entry.record_id for one in excerpts})
+        excerpts += self._excerpts(connection, self._taking_their_place(connection, taught, excerpts))
+        rows = self._rows(connection, excerpts)
+        late = self.embedded is not None and self.embedded.tokens is not None
+        ranked = rerank(excerpts, self._settings(rows, taught), self.query, late=late, periods=self.periods)
+        shown = above_floor(ranked, self.query, floors=self.search.floors(Source.RECALL)) if self.floor else ranked
+        if not self.periods:  # of a time that is asked about the present is no better answer
+            shown = present_first(shown, ranked, taught.later)
+        hits = (hit_of_message(message_of_row(rows[one.entry.record_id]), one) for one in shown)
+        return list(islice(_said_once(hits) if self.floor else hits, self.limit))
+
+    def _excerpts(self, connection: Connection, candidates: Sequence[RankedEntry]) -> list[Excerpt]:
+        return self.search.excerpts(
             connection, reach=self.reach, source=Source.RECALL, candidates=candidates, embedded=self.embedded
         )
-        rows = self._rows(connection, excerpts)
-        settings = {
-            message_id: Setting(group=row.session_id, author=row.author, at=row.sent_at)
+
+    def _taking_their_place(
+        self, connection: Connection, taught: Taught, excerpts: Sequence[Excerpt]
+    ) -> list[RankedEntry]:
+        """The messages, not looked at yet, that said what took the place of what others taught."""
+        later = {message_id for those in taught.later.values() for message_id in those}
+        unread = later - {one.entry.record_id for one in excerpts}
+        if not unread:
+            return []
+        return rank(
+            self.search.of_records(
+                connection, reach=self.reach, source=Source.RECALL, record_ids=unread, embedded=self.embedded
+            )
+        )
+
+    def _settings(self, rows: Mapping[int, Row[Any]], taught: Taught) -> dict[int, Setting]:
+        entries = [entry for message_id in rows for entry in taught.entries.get(message_id, ())]
+        matches = self.search.matches(entries, self.embedded)
+        return {
+            message_id: Setting(
+                group=row.session_id,
+                author=row.author,
+                at=row.sent_at,
+                learned=[matches[one.id] for one in taught.entries.get(message_id, ()) if one.id in matches],
+                corrected=message_id in taught.corrected,
+            )
             for message_id, row in rows.items()
         }
-        late = self.embedded is not None and self.embedded.tokens is not None
-        ranked = rerank(excerpts, settings, self.query, late=late, periods=self.periods)
-        if self.floor:
-            ranked = above_floor(ranked, self.query, floors=self.search.floors(Source.RECALL))
-        hits = (hit_of_message(message_of_row(rows[one.entry.record_id]), one) for one in ranked)
-        return list(islice(_said_once(hits) if self.floor else hits, self.limit))
 
     def _candidates(self, connection: Connection) -> list[RankedEntry]:
         of_then = self._said_then(connection)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import structlog
-from sqlalchemy import delete, insert, select
+from sqlalchemy import Row, delete, insert, select
 from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
@@ -205,6 +205,28 @@ class SearchStore:
             embedded: the query's vectors; None where the embedder failed.
         """
         return self._excerpts.read(connection, reach, source, candidates, embedded)
+
+    def matches(self, rows: Sequence[Row[Any]], embedded: EmbeddedQuery | None) -> dict[int, Vectors]:
+        """How well entries answer each token of a query, by their ids; those not embedded yet are left out.
+
+        Args:
+            rows: entries with their ``embedder``, ``vector`` and ``tokens``.
+            embedded: the query's vectors; None where the embedder failed.
+        """
+        return self._excerpts.compared(rows, embedded)[1]
+
+    def of_records(
+        self,
+        connection: Connection,
+        *,
+        reach: Reach,
+        source: Source,
+        record_ids: Collection[int],
+        embedded: EmbeddedQuery | None,
+    ) -> list[EntryScore]:
+        """The entries of these records within reach, as ``find`` gives them."""
+        vector = None if embedded is None else embedded.vector
+        return self._scored(entries_of(connection, reach, source, record_ids), source, {}, vector)
 
     async def texts(self, reach: Reach, entry_ids: Collection[int]) -> dict[int, str]:
         """The indexed texts of a few entries, those outside the reach left out."""

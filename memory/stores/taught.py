@@ -1,0 +1,95 @@
+"""What was learned from messages: the facts true now, and the messages that said what took the place of others.
+
+Invariant: a fact is looked up in its message's own scope, and so is as much within reach as the message is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import FromClause, Row, Select, and_, bindparam, exists, select
+from sqlalchemy.engine import Connection
+
+from memory.records import Scope, Source
+from memory.schema import fact_revisions, facts, search_entries
+from memory.stores.scoped import id_batches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Taught:
+    """What messages taught, each by the message's id.
+
+    Attributes:
+        entries: the search entries, with token vectors, of the facts learned from it that are true now.
+        later: the messages that said what took the place of something learned from it.
+        corrected: those of which the person corrected what was learned.
+    """
+
+    entries: Mapping[int, Sequence[Row[Any]]]
+    later: Mapping[int, frozenset[int]]
+    corrected: frozenset[int]
+
+
+def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Collection[int]) -> Taught:
+    """What messages taught, and what those taught that said what took its place.
+
+    Args:
+        connection: where to read.
+        scopes: the messages' own.
+        message_ids: the messages.
+    """
+    entries: defaultdict[int, list[Row[Any]]] = defaultdict(list)
+    later: defaultdict[int, set[int]] = defaultdict(set)
+    corrected: set[int] = set()
+    known: set[int] = set()
+    while unknown := {*message_ids, *(one for those in later.values() for one in those)} - known:
+        for row in _rows(connection, scopes, unknown):
+            if row.corrected:
+                corrected.add(row.source_message)
+            elif row.id is not None:
+                entries[row.source_message].append(row)
+            if row.later is not None and row.later != row.source_message:
+                later[row.source_message].add(row.later)
+        known |= unknown
+    return Taught(
+        entries=dict(entries),
+        later={message_id: frozenset(those) for message_id, those in later.items()},
+        corrected=frozenset(corrected),
+    )
+
+
+def _rows(connection: Connection, scopes: Collection[Scope], message_ids: Collection[int]) -> Iterator[Row[Any]]:
+    owners = {
+        "persons": sorted({scope.person for scope in scopes}),
+        "audiences": sorted({scope.audience for scope in scopes}),
+    }
+    for some_ids in id_batches(message_ids):
+        yield from connection.execute(_TAUGHT, {**owners, "ids": some_ids}).all()
+
+
+def _taught() -> Select[Any]:
+    """Made once: making a statement takes longer than running it."""
+    entry, successor, revision = search_entries, facts.alias("successor"), fact_revisions
+    corrected = exists().where(_same_scope(revision), revision.c.fact_id == facts.c.id, revision.c.action == "correct")
+    of_fact = and_(_same_scope(entry), entry.c.source == Source.FACT.value, entry.c.record_id == facts.c.id)
+    replaced = and_(_same_scope(successor), successor.c.id == facts.c.superseded_by)
+    return (
+        select(facts.c.source_message, successor.c.source_message.label("later"), corrected.label("corrected"))
+        .add_columns(entry.c.id, entry.c.embedder, entry.c.vector, entry.c.tokens)
+        .select_from(facts.outerjoin(entry, of_fact).outerjoin(successor, replaced))
+        .where(
+            facts.c.person.in_(bindparam("persons", expanding=True)),
+            facts.c.audience.in_(bindparam("audiences", expanding=True)),
+            facts.c.source_message.in_(bindparam("ids", expanding=True)),
+        )
+    )
+
+
+def _same_scope(table: FromClause) -> Any:
+    return and_(table.c.person == facts.c.person, table.c.audience == facts.c.audience)
+
+
+_TAUGHT = _taught()

@@ -1,0 +1,92 @@
+"""What was true once does not stand before what is true now, among facts and among what was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from memory.records import Candidate, Change, Fact, Source
+from tests.world import World, running
+
+MOVES = {
+    "Oslo": "User here, I live in Oslo, city of my dreams.",
+    "Rome": "We packed everything and moved to Rome.",
+    "Porto": "Porto it is, as of today.",
+}
+QUESTION = "Do I live in Oslo, city of my dreams?"
+
+
+async def moved(world: World, city: str, before: Fact | None) -> Fact:
+    """Say so, and let it be learned in place of what was known."""
+    await world.say(MOVES[city])
+    world.clock.advance(days=30)
+    memory = world.memory()
+    said = (await world.system.stores.recall.window(memory.place.scope, memory.place.conversation))[-2]
+    async with world.system.transaction() as tx:
+        fact = await world.system.stores.facts.add(
+            memory.place.scope,
+            tx,
+            candidate=Candidate(text=f"User lives in {city}", subject="user", predicate="lives_in", object=city),
+            change=Change(actor="system", reason="learned", source_message=said.id),
+            at=said.sent_at,
+            replaces=[] if before is None else [before.id],
+        )
+    assert fact is not None
+    await world.system.settle()
+    return fact
+
+
+async def moved_three_times(world: World) -> Fact:
+    fact = None
+    for city in MOVES:
+        fact = await moved(world, city, fact)
+        for number in range(3):
+            await world.say(f"Something else entirely, number {number}, about the weather in {city}.")
+    assert fact is not None
+    return fact
+
+
+async def found(world: World, query: str, source: Source) -> list[str]:
+    hits = await world.system.search("console:ann", query, limit=20)
+    return [hit.text for hit in hits if hit.source is source]
+
+
+async def test_after_three_moves_the_present_home_stands_before_those_before_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await moved_three_times(world)
+        messages = await found(world, QUESTION, Source.RECALL)
+        assert [text for text in messages if text in MOVES.values()] == list(reversed(MOVES.values()))
+        assert await found(world, QUESTION, Source.FACT) == ["User lives in Porto"]
+
+
+async def test_a_time_that_is_asked_about_keeps_its_own_statement_first(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        begun = world.clock.now().date()
+        await moved_three_times(world)
+        messages = await found(world, f"Where did I live on {begun.isoformat()}, in Oslo?", Source.RECALL)
+        assert messages.index(MOVES["Oslo"]) < messages.index(MOVES["Porto"])
+
+
+async def test_what_the_person_corrected_stands_behind_what_is_as_much_alike(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        fact = await moved(world, "Oslo", None)
+        [before] = [hit for hit in await world.system.search("console:ann", QUESTION, limit=5) if hit.author == "Ann"]
+        async with world.system.transaction() as tx:
+            await world.system.stores.facts.correct(
+                fact.scope,
+                tx,
+                fact_id=fact.id,
+                text="User lives in Bergen",
+                change=Change(actor="person", reason="asked for"),
+                at=world.clock.now(),
+            )
+        await world.system.settle()
+        [after] = [hit for hit in await world.system.search("console:ann", QUESTION, limit=5) if hit.author == "Ann"]
+        assert after.score < before.score
+
+
+async def test_a_message_is_found_by_what_was_learned_from_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await moved(world, "Porto", None)
+        for number in range(60):
+            await world.say(f"The user lives for music, number {number}.")
+        assert (await found(world, "user lives porto", Source.RECALL))[0] == MOVES["Porto"]
