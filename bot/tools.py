@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bot.tool_schema import schema_of
 from memory.errors import MemorySystemError
 from memory.exchange import Exchange
 from memory.messages import Message, Part, ToolCall, ToolResult, ToolSpec
@@ -64,11 +65,7 @@ class Tool:
         """The tool as the model sees it."""
         if self.schema is not None:
             return ToolSpec(name=self.name, description=self.description, input_schema=dict(self.schema))
-        schema = self.arguments.model_json_schema()
-        schema.pop("title", None)
-        for described in schema.get("properties", {}).values():
-            described.pop("title", None)
-        return ToolSpec(name=self.name, description=self.description, input_schema=schema)
+        return ToolSpec(name=self.name, description=self.description, input_schema=schema_of(self.arguments))
 
 
 class Toolbox:
