@@ -12,6 +12,7 @@ from memory.database import Database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.parameters import MemoryParameters, ParametersInForce
+from memory.policy.tier_limits import cold_retention, hot_limits, tree_limits, warm_limits
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
 from memory.process_lock import ProcessLock
 from memory.processes.digests import Digests
@@ -38,13 +39,16 @@ from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.channels import ChannelStore
 from memory.stores.closures import ClosureStore
+from memory.stores.cold import ColdStore
 from memory.stores.community_limits import CommunityLimitStore
 from memory.stores.consent import ConsentStore
+from memory.stores.consolidations import ConsolidationStore
 from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.fact_sources import FactSources
 from memory.stores.fact_table import FactTable
 from memory.stores.facts import FactStore
+from memory.stores.hot import HotStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
@@ -62,7 +66,10 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.tree import TreeStore
+from memory.stores.tree_changes import TreeChangeStore
 from memory.stores.usage import UsageStore
+from memory.stores.warm import WarmStore
 from memory.stores.working import WorkingStore
 
 
@@ -91,6 +98,8 @@ def open_stores(
     revisions = FactRevisionStore(database, ids)
     procedure_versions = ProcedureVersionStore(database)
     reply_sources = ReplySourceStore(database)
+    tree_changes = TreeChangeStore(database, ids)
+    tree = TreeStore(database, tree_changes, clock, limits=tree_limits(parameters))
     return Stores(
         sessions=SessionStore(database, ids),
         recall=RecallStore(database, search, ids),
@@ -100,6 +109,12 @@ def open_stores(
         fact_revisions=revisions,
         journal=JournalStore(database, search, ids),
         working=WorkingStore(database),
+        hot=HotStore(database, limits=hot_limits(parameters)),
+        warm=WarmStore(database, search, tree, limits=warm_limits(parameters)),
+        cold=ColdStore(database, search, tree, retention=cold_retention(parameters)),
+        tree=tree,
+        tree_changes=tree_changes,
+        consolidations=ConsolidationStore(database),
         episodes=EpisodeStore(database, search, ids),
         procedures=ProcedureStore(database, search, procedure_versions, ids),
         procedure_versions=procedure_versions,
@@ -229,7 +244,14 @@ def _retraction(
         inbox=stores.inbox,
         sessions=stores.sessions,
         facts=FactSources(FactTable(stores.search, stores.fact_revisions, counter), stores.fact_revisions),
-        learned=(JournalSources(stores.search), stores.archival, stores.procedures, BlockSources()),
+        learned=(
+            JournalSources(stores.search),
+            stores.archival,
+            stores.procedures,
+            stores.warm,
+            stores.hot,
+            BlockSources(),
+        ),
         asked_for=(stores.reminders,),
         replies=stores.reply_sources,
         answer_posts=stores.answer_posts,

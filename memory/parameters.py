@@ -86,6 +86,14 @@ class MemoryParameters:
         tool_result_max_tokens: longest tool result shown to the model, in tokens.
         channel_context_messages: messages of others in a channel that are shown with a message, at most.
         channel_context_tokens: size of all of them together, at most, estimated.
+        hot_max_bytes, hot_lessons, hot_events, hot_tasks, hot_projects: how much the hot state holds.
+        warm_max_kb: size of the warm entries of a scope together, in units of 1,024 bytes.
+        warm_retention: age at which a warm entry that is worth too little is archived.
+        warm_eviction_threshold: what is worth too little.
+        cold_retention_years: how long a frozen entry is kept.
+        tree_max_nodes, tree_max_depth, tree_max_children, tree_max_bytes: how large the tree of categories may be.
+        tree_prune: how long a category may be empty and idle.
+        consolidation_interval: time between two quick consolidations.
         closed_scope_kept: how long what was said on a server is kept after the bot has left it.
         answer_within: an unanswered message older than this is not answered after a restart.
     """
@@ -129,6 +137,21 @@ class MemoryParameters:
     tool_result_max_tokens: int = 2_000
     channel_context_messages: int = 20
     channel_context_tokens: int = 1_000
+    hot_max_bytes: int = 5_120
+    hot_lessons: int = 20
+    hot_events: int = 10
+    hot_tasks: int = 10
+    hot_projects: int = 5
+    warm_max_kb: int = 50
+    warm_retention: timedelta = timedelta(days=30)
+    warm_eviction_threshold: float = 0.3
+    cold_retention_years: float = 10.0
+    tree_max_nodes: int = 50
+    tree_max_depth: int = 4
+    tree_max_children: int = 10
+    tree_max_bytes: int = 2_048
+    tree_prune: timedelta = timedelta(days=60)
+    consolidation_interval: timedelta = timedelta(hours=2)
     closed_scope_kept: timedelta = timedelta(days=30)
     answer_within: timedelta = timedelta(minutes=15)
 

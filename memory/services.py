@@ -35,11 +35,14 @@ from memory.stores.blocks import BlockStore
 from memory.stores.calibration import CalibrationStore
 from memory.stores.channels import ChannelStore
 from memory.stores.closures import ClosureStore
+from memory.stores.cold import ColdStore
 from memory.stores.community_limits import CommunityLimitStore
 from memory.stores.consent import ConsentStore
+from memory.stores.consolidations import ConsolidationStore
 from memory.stores.episodes import EpisodeStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
+from memory.stores.hot import HotStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
@@ -55,7 +58,10 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.tree import TreeStore
+from memory.stores.tree_changes import TreeChangeStore
 from memory.stores.usage import UsageStore
+from memory.stores.warm import WarmStore
 from memory.stores.working import WorkingStore
 
 
@@ -71,6 +77,12 @@ class Stores:
     fact_revisions: FactRevisionStore
     journal: JournalStore
     working: WorkingStore
+    hot: HotStore
+    warm: WarmStore
+    cold: ColdStore
+    tree: TreeStore
+    tree_changes: TreeChangeStore
+    consolidations: ConsolidationStore
     episodes: EpisodeStore
     procedures: ProcedureStore
     procedure_versions: ProcedureVersionStore
@@ -105,6 +117,11 @@ class Stores:
             self.fact_revisions,
             self.journal,
             self.working,
+            self.hot,
+            self.warm,
+            self.tree,
+            self.tree_changes,
+            self.consolidations,
             self.episodes,
             self.procedures,
             self.procedure_versions,

@@ -32,6 +32,7 @@ from memory.policy.export_rows import (
     SummaryVersionRow,
     WorkingRow,
 )
+from memory.policy.export_tiers import ConsolidationRow, EntryRow, HotVersionRow, TreeChangeRow, TreeNodeRow
 
 FORMAT = "keepsake/1"
 
@@ -92,6 +93,11 @@ class KeptInScope(Strict):
     fact_revisions: tuple[FactRevisionRow, ...] = ()
     journal: tuple[JournalRow, ...] = ()
     working: tuple[WorkingRow, ...] = ()
+    hot: tuple[HotVersionRow, ...] = ()
+    entries: tuple[EntryRow, ...] = ()
+    tree: tuple[TreeNodeRow, ...] = ()
+    tree_changes: tuple[TreeChangeRow, ...] = ()
+    consolidations: tuple[ConsolidationRow, ...] = ()
     episodes: tuple[EpisodeRow, ...] = ()
     procedures: tuple[ProcedureRow, ...] = ()
     procedure_versions: tuple[ProcedureVersionRow, ...] = ()

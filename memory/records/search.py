@@ -49,6 +49,7 @@ class Source(StrEnum):
     EPISODE = "episode"
     PROCEDURE = "procedure"
     JOURNAL = "journal"
+    ENTRY = "entry"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from memory.database import Database, open_database
 from memory.errors import InvalidInput
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
 from memory.parameters import MemoryParameters
-from memory.policy import export_experience, export_format, export_rows
+from memory.policy import export_experience, export_format, export_rows, export_tiers
 from memory.policy.audience import reach_of_person
 from memory.policy.working_memory import WorkingMemory
 from memory.processes.importer import ImportReceipt
@@ -29,12 +29,15 @@ from memory.records import (
     PERSONA,
     Candidate,
     Change,
+    ConsolidationReport,
     EvictionReason,
     Example,
     HowTo,
     KeyMoment,
+    Mode,
     MomentKind,
     Narrative,
+    NewEntry,
     NewMessage,
     Scope,
     SearchHit,
@@ -46,9 +49,12 @@ from memory.schema import (
     audit_log,
     block_versions,
     consent,
+    consolidations,
+    entries,
     episodes,
     fact_revisions,
     facts,
+    hot_versions,
     journal_entries,
     messages,
     passages,
@@ -58,6 +64,8 @@ from memory.schema import (
     reminders,
     sessions,
     summary_versions,
+    tree_changes,
+    tree_nodes,
     working_memory,
 )
 from memory.stores.archival import Trace
@@ -76,6 +84,11 @@ TABLES = {
     "fact_revisions": fact_revisions,
     "journal": journal_entries,
     "working": working_memory,
+    "hot": hot_versions,
+    "entries": entries,
+    "tree": tree_nodes,
+    "tree_changes": tree_changes,
+    "consolidations": consolidations,
     "episodes": episodes,
     "procedures": procedures,
     "procedure_versions": procedure_versions,
@@ -213,6 +226,11 @@ async def live_in(house: House, scope: Scope = ANN) -> None:
         )
         await stores.preferences.set_zone(scope, tx, name="Europe/Oslo")
         await stores.working.save(scope, tx, session=here, memory=TASK, at=START)
+        event = NewEntry(text="Planted kumquats", category="garden/trees", created_at=START)
+        await stores.warm.add(scope, tx, new=event, change=change, at=START)
+        await stores.hot.update(scope, tx, key="lesson", value={"text": "Frost kills"}, change=change, at=START)
+        report = ConsolidationReport(id=5, mode=Mode.DAILY, scope=scope, at=START, tree_operations=("add: trees",))
+        await stores.consolidations.add(scope, tx, report=report)
         secret = await stores.sessions.start(scope, tx, conversation="there", community=None, at=START, kept=False)
         hush = NewMessage(message=user_message("A whisper about quinces."), author="Ann", sent_at=START)
         await stores.recall.append(scope, tx, session=secret, messages=[hush], at=START)
@@ -285,9 +303,10 @@ async def test_what_was_exported_erased_and_imported_is_there_as_before(house: H
     receipt = await house.import_(exported)
     assert [await house.rows_of(scope) for scope in (ANN, ANN_IN_PUBLIC)] == before
     assert await house.answers() == answers
-    assert {hit.source for hit in answers} == set(Source) - {Source.JOURNAL}
+    assert {hit.source for hit in answers} == set(Source) - {Source.JOURNAL, Source.ENTRY}
     everything = {"sessions": 3, "recall": 4, "blocks": 3, "archival": 2, "summaries": 2, "audit": 1}
     everything |= {"facts": 2, "fact_revisions": 3, "journal": 1, "working": 1, "reminders": 1}
+    everything |= {"hot": 1, "entries": 1, "tree": 7, "tree_changes": 2, "consolidations": 1}
     everything |= {"episodes": 2, "procedures": 2, "procedure_versions": 3}
     assert receipt.added == {"dm": everything, "guild:1": everything, "person": {"consent": 1, "preferences": 1}}
     assert (receipt.person, receipt.already_here, receipt.left_out) == (ANN.person, 0, 0)
@@ -328,7 +347,7 @@ async def test_importing_again_adds_nothing(house: House) -> None:
     receipt = await house.import_(await house.export())
     assert await house.every_row() == before
     assert receipt.added == {"dm": {}, "person": {}}
-    assert receipt.already_here == 32
+    assert receipt.already_here == 44
 
 
 async def test_an_old_export_leaves_alone_what_went_on_since(house: House) -> None:
@@ -411,7 +430,7 @@ async def test_progress_is_told_up_to_the_end(house: House, other_house: House) 
     heard: list[tuple[int, int]] = []
     await other_house.import_(await house.export(), on_progress=lambda done, total: heard.append((done, total)))
     assert heard == sorted(heard)
-    assert heard[-1] == (32, 32)
+    assert heard[-1] == (44, 44)
 
 
 def at(*path: str | int) -> Callable[[dict[str, Any], Any], None]:
@@ -612,6 +631,11 @@ MODELS = {
     "fact_revisions": export_rows.FactRevisionRow,
     "journal": export_rows.JournalRow,
     "working": export_rows.WorkingRow,
+    "hot": export_tiers.HotVersionRow,
+    "entries": export_tiers.EntryRow,
+    "tree": export_tiers.TreeNodeRow,
+    "tree_changes": export_tiers.TreeChangeRow,
+    "consolidations": export_tiers.ConsolidationRow,
     "episodes": export_experience.EpisodeRow,
     "procedures": export_experience.ProcedureRow,
     "procedure_versions": export_experience.ProcedureVersionRow,

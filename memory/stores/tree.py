@@ -1,0 +1,322 @@
+"""The tree of categories of a scope: its nodes with what is filed in each, and its index.
+
+The counts of warm and cold entries stand in the nodes; those of facts are counted when they are asked for. The index
+is the compact form as the last consolidation left it, so that a prompt does not change with every entry.
+
+Invariant: the counts are those of the rows. Whoever files an entry, moves or lets go of one says so by ``recount`` in
+the same transaction. No change breaks a limit, and a node in which something is filed is never removed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.database import Database, Transaction
+from memory.policy.category_tree import (
+    LONGEST_DESCRIPTION,
+    Filing,
+    TreeLimits,
+    children_of,
+    filed,
+    first_tree,
+    home_of,
+    is_within,
+    missing_paths,
+    nearest,
+    path_of,
+    prunable,
+    why_not_added,
+    with_node,
+)
+from memory.policy.text import clean
+from memory.ports import Clock
+from memory.records import ROOT, Change, Fact, FactState, Reach, Scope, Tier, Tree, TreeNode
+from memory.schema import entries, facts, tree_index, tree_nodes
+from memory.stores.fact_table import fact_of_row, true_at
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    in_reach,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+)
+from memory.stores.tree_changes import TreeChangeStore
+
+_CHANGING = ("description", "warm", "cold", "created_at", "last_active_at")
+
+
+class TreeStore:
+    """The tables of trees.
+
+    Args:
+        database: where the rows are.
+        changes: keeps what is changed.
+        clock: says which facts are true.
+        limits: how large a tree may be.
+    """
+
+    name = "tree"
+
+    def __init__(self, database: Database, changes: TreeChangeStore, clock: Clock, *, limits: TreeLimits) -> None:
+        self._database = database
+        self._changes = changes
+        self._clock = clock
+        self.limits = limits
+
+    async def load(self, scope: Scope) -> Tree:
+        """The tree with what is filed in each node; the first categories where nothing was filed yet."""
+        async with self._database.read() as connection:
+            return await self._loaded(connection, scope, self._clock.now())
+
+    async def index(self, scope: Scope) -> str:
+        """The compact form as of the last consolidation; empty before the first."""
+        query = select(tree_index.c.text).where(in_scope(tree_index, scope))
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).scalar_one_or_none() or ""
+
+    async def write_index(self, scope: Scope, tx: Transaction, *, text: str, at: datetime) -> None:
+        """Keep the compact form; the same text changes nothing."""
+        mine = in_scope(tree_index, scope)
+        known = (await tx.connection.execute(select(tree_index.c.text).where(mine))).scalar_one_or_none()
+        if known != text:
+            await tx.connection.execute(delete(tree_index).where(mine))
+            row = {"person": scope.person, "audience": scope.audience, "text": text, "made_at": at}
+            await tx.connection.execute(insert(tree_index).values(row))
+
+    async def within_transaction(self, scope: Scope, tx: Transaction, *, at: datetime) -> Tree:
+        """The tree as it is in a transaction, its first categories written where there were none."""
+        tree = await self._loaded(tx.connection, scope, at)
+        known = select(tree_nodes.c.path).where(in_scope(tree_nodes, scope)).limit(1)
+        if (await tx.connection.execute(known)).first() is None:
+            await self._insert(scope, tx, tree.nodes.values())
+        return tree
+
+    async def file(self, scope: Scope, tx: Transaction, *, category: str, at: datetime) -> str:
+        """The path at which something of a category is to be filed, made where there is room for it."""
+        tree = await self.within_transaction(scope, tx, at=at)
+        filing: Filing = filed(tree, category, self.limits, at)
+        if filing.new:
+            change = Change(actor="system", reason="a new category")
+            await self._add(scope, tx, tree, path=filing.path, description="", change=change, at=at)
+        return filing.path
+
+    async def add_node(
+        self, scope: Scope, tx: Transaction, *, path: str, description: str = "", change: Change, at: datetime
+    ) -> str:
+        """Add a category, with the parents it lacks; why it cannot be added, or nothing where it was.
+
+        Args:
+            path: segments between slashes.
+            description: cut to 100 characters.
+        """
+        tree = await self.within_transaction(scope, tx, at=at)
+        path, told = path_of(path), " ".join(clean(description).split())[:LONGEST_DESCRIPTION]
+        refused = why_not_added(tree, path, told, self.limits, at)
+        if not refused:
+            await self._add(scope, tx, tree, path=path, description=told, change=change, at=at)
+        return refused
+
+    async def remove_node(self, scope: Scope, tx: Transaction, *, path: str, change: Change, at: datetime) -> str:
+        """Remove a category in which and below which nothing is; why it cannot be removed, or nothing."""
+        tree = await self.within_transaction(scope, tx, at=at)
+        path = path_of(path)
+        if path not in tree.nodes or path == ROOT:
+            return f"There is no category {path}." if path else "The root stays."
+        if children_of(tree, path):
+            return f"{path} has categories below it. Remove those first."
+        if not tree.nodes[path].is_empty:
+            return f"{path} holds memories, so it stays."
+        await self._delete(scope, tx, path)
+        await self._note(scope, tx, tree.nodes[path], change, at)
+        return ""
+
+    async def prune(
+        self, scope: Scope, tx: Transaction, *, before: datetime, change: Change, at: datetime
+    ) -> list[str]:
+        """Remove the categories that hold nothing and were not active since a moment; their paths."""
+        tree = await self.within_transaction(scope, tx, at=at)
+        gone = prunable(tree, before)
+        for path in gone:
+            await self._delete(scope, tx, path)
+            await self._note(scope, tx, tree.nodes[path], change, at)
+        return gone
+
+    async def move(
+        self, scope: Scope, tx: Transaction, *, path: str, target: str, action: str, change: Change, at: datetime
+    ) -> str:
+        """File what is at and below a category at and below another, and remove the first; why not, or nothing.
+
+        Args:
+            path: the category that goes.
+            target: where it goes: a new path for ``rename``, a known one for ``merge``.
+            action: ``rename`` or ``merge``.
+            change: who does it and why.
+            at: when.
+        """
+        tree = await self.within_transaction(scope, tx, at=at)
+        path, target = path_of(path), path_of(target)
+        refused = _why_not_moved(tree, path, target, action)
+        if refused:
+            return refused
+        moved_nodes = sorted(other for other in tree.nodes if other != ROOT and is_within(other, path))
+        without = Tree(nodes={other: node for other, node in tree.nodes.items() if other not in moved_nodes})
+        after = without
+        for old in moved_nodes:
+            new = target + old.removeprefix(path)
+            if new in after.nodes:
+                continue
+            if refused := why_not_added(after, new, tree.nodes[old].description, self.limits, at):
+                return refused
+            after = with_node(after, new, tree.nodes[old].description, at)
+        await self._insert(scope, tx, [node for other, node in after.nodes.items() if other not in without.nodes])
+        for old in moved_nodes:
+            new = target + old.removeprefix(path)
+            ids = await self._refile(scope, tx, old, new)
+            await self._delete(scope, tx, old)
+            told: dict[str, Any] = {
+                "action": action,
+                "target": new,
+                "description": tree.nodes[old].description,
+                "moved": ids,
+            }
+            await self._changes.append(scope, tx, path=old, **told, change=change, at=at)
+            await self.recount(scope, tx, paths=[new])
+        return ""
+
+    async def recount(
+        self, scope: Scope, tx: Transaction, *, paths: Collection[str], active_at: datetime | None = None
+    ) -> None:
+        """Count anew what is filed in some nodes.
+
+        Args:
+            active_at: when something was filed or found there; None where they were not active.
+        """
+        for path in set(paths):
+            query = (
+                select(entries.c.tier, func.count())
+                .where(in_scope(entries, scope), entries.c.category == path, entries.c.removed_at.is_(None))
+                .group_by(entries.c.tier)
+            )
+            counts = {tier: count for tier, count in await tx.connection.execute(query)}
+            values: dict[str, Any] = {tier.value: counts.get(tier.value, 0) for tier in Tier}
+            if active_at is not None:
+                values["last_active_at"] = active_at
+            await tx.connection.execute(update(tree_nodes).where(_at(scope, path)).values(**values))
+
+    async def facts_within(self, reach: Reach, path: str, *, limit: int) -> list[Fact]:
+        """The facts true now that are at home at a path or below it, the most important first."""
+        mine = (in_reach(facts, reach), true_at(self._clock.now()))
+        async with self._database.read() as connection:
+            known = (await connection.execute(select(facts.c.category).where(*mine).distinct())).scalars()
+            wanted = [category for category in known if is_within(home_of(category), path)]
+            query = select(facts).where(*mine, facts.c.category.in_(wanted))
+            query = query.order_by(facts.c.importance.desc(), facts.c.id.desc()).limit(limit)
+            return [fact_of_row(row) for row in await connection.execute(query)]
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every node of a scope."""
+        return await rows_of_scope(self._database, tree_nodes, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back the nodes of an export; how many were not there. Those that are here stand."""
+        new = await restore_rows(tx, tree_nodes, scope, rows, changing=_CHANGING)
+        known = select(tree_nodes.c.path).where(in_scope(tree_nodes, scope))
+        await self.recount(scope, tx, paths=(await tx.connection.execute(known)).scalars().all())
+        return len(new)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete the tree of a scope and its index."""
+        return {table.name: await delete_scope(tx, table, scope) for table in (tree_nodes, tree_index)}
+
+    async def _add(
+        self, scope: Scope, tx: Transaction, tree: Tree, *, path: str, description: str, change: Change, at: datetime
+    ) -> None:
+        after = with_node(tree, path, description, as_stored(at))
+        new = missing_paths(tree, path)
+        await self._insert(scope, tx, [after.nodes[one] for one in new])
+        for one in new:
+            await self._changes.append(scope, tx, action="add", path=one, change=change, at=at)
+
+    async def _note(self, scope: Scope, tx: Transaction, gone: TreeNode, change: Change, at: datetime) -> None:
+        told = gone.description
+        await self._changes.append(scope, tx, action="remove", path=gone.path, description=told, change=change, at=at)
+
+    async def _refile(self, scope: Scope, tx: Transaction, old: str, new: str) -> list[int]:
+        here = in_scope(entries, scope) & (entries.c.category == old)
+        ids = (await tx.connection.execute(select(entries.c.id).where(here))).scalars().all()
+        await tx.connection.execute(update(entries).where(here).values(category=new))
+        return list(ids)
+
+    async def _loaded(self, connection: AsyncConnection, scope: Scope, at: datetime) -> Tree:
+        rows = (await connection.execute(select(tree_nodes).where(in_scope(tree_nodes, scope)))).all()
+        tree = first_tree(as_stored(at))
+        if rows:
+            nodes = [
+                TreeNode(
+                    path=row.path,
+                    description=row.description,
+                    created_at=row.created_at,
+                    last_active_at=row.last_active_at,
+                    warm=row.warm,
+                    cold=row.cold,
+                )
+                for row in rows
+            ]
+            tree = Tree(nodes={node.path: node for node in nodes})
+        counted = await self._facts_by_path(connection, scope, tree)
+        return Tree(nodes={path: replace(node, facts=counted[path]) for path, node in tree.nodes.items()})
+
+    async def _facts_by_path(self, connection: AsyncConnection, scope: Scope, tree: Tree) -> Counter[str]:
+        query = (
+            select(facts.c.category, func.count())
+            .where(in_scope(facts, scope), facts.c.state == FactState.CURRENT.value)
+            .group_by(facts.c.category)
+        )
+        counted: Counter[str] = Counter()
+        for category, count in await connection.execute(query):
+            counted[nearest(tree.nodes, home_of(category))] += count
+        return counted
+
+    async def _insert(self, scope: Scope, tx: Transaction, nodes: Collection[TreeNode]) -> None:
+        owner = {"person": scope.person, "audience": scope.audience}
+        rows = [
+            {
+                **owner,
+                "path": node.path,
+                "description": node.description,
+                "warm": 0,
+                "cold": 0,
+                "created_at": node.created_at,
+                "last_active_at": node.last_active_at,
+            }
+            for node in nodes
+        ]
+        if rows:
+            await tx.connection.execute(insert(tree_nodes), rows)
+
+    async def _delete(self, scope: Scope, tx: Transaction, path: str) -> None:
+        await tx.connection.execute(delete(tree_nodes).where(_at(scope, path)))
+
+
+def _at(scope: Scope, path: str) -> Any:
+    return in_scope(tree_nodes, scope) & (tree_nodes.c.path == path)
+
+
+def _why_not_moved(tree: Tree, path: str, target: str, action: str) -> str:
+    if path not in tree.nodes or path == ROOT:
+        return f"There is no category {path}." if path else "The root stays."
+    if is_within(target, path):
+        return f"{path} cannot go into itself."
+    if action == "merge" and target not in tree.nodes:
+        return f"There is no category {target} to merge into."
+    if action == "rename" and target in tree.nodes:
+        return f"There is a category {target} already; merge into it instead."
+    return ""

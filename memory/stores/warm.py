@@ -1,0 +1,283 @@
+"""The warm tier: what happened lately and is worth most, in distilled entries.
+
+This store owns the table of entries, whose archived part ``stores.cold`` reads.
+
+Invariant: the warm entries of a scope are never larger together than the limit; what leaves is archived in the same
+transaction. Only what was given to somebody is reinforced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import structlog
+from sqlalchemy import delete, func, insert, select, update
+
+from memory.database import Database, Transaction
+from memory.policy.decay import frozen_at, score_at
+from memory.policy.fact_text import text_hash
+from memory.policy.tiers import Eviction, WarmLimits, current_score, evictions, size_of_text
+from memory.policy.word_overlap import overlap
+from memory.records import Change, NewEntry, Reach, Scope, Source, Tier, TierEntry
+from memory.schema import entries
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    in_reach,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+)
+from memory.stores.search import SearchStore
+from memory.stores.tier_rows import entry_id, entry_of_row, filed_within, kept, searchable_entry
+from memory.stores.tree import TreeStore
+
+_log = structlog.get_logger(__name__)
+
+_LOOKED_AT = 500  # entries of a category, the most important first
+_CHANGING = (
+    "tier",
+    "category",
+    "access_count",
+    "touched_at",
+    "frozen_at",
+    "score",
+    "archived_at",
+    "archive_reason",
+    "archived_by",
+    "removed_at",
+    "removed_by",
+)
+
+
+class WarmStore:
+    """The table of entries, and its warm part.
+
+    Args:
+        database: where the rows are.
+        search: indexes their texts.
+        tree: files them.
+        limits: how much is warm.
+    """
+
+    name = "entries"
+
+    def __init__(self, database: Database, search: SearchStore, tree: TreeStore, *, limits: WarmLimits) -> None:
+        self._database = database
+        self._search = search
+        self._tree = tree
+        self.limits = limits
+
+    async def add(
+        self, scope: Scope, tx: Transaction, *, new: NewEntry, change: Change, at: datetime
+    ) -> TierEntry | None:
+        """Keep an entry and file it; None where the same words are kept already.
+
+        Args:
+            scope: whose.
+            tx: the open transaction.
+            new: what is kept; its text is not empty.
+            change: who or what keeps it, and the message it was learned from.
+            at: now.
+        """
+        same = select(entries.c.id).where(in_scope(entries, scope), entries.c.text_hash == text_hash(new.text), kept())
+        if (await tx.connection.execute(same)).first() is not None:
+            return None
+        path = await self._tree.file(scope, tx, category=new.category, at=at)
+        worth: dict[str, Any] = {"importance": new.importance, "created_at": as_stored(new.created_at)}
+        row = {
+            **worth,
+            "person": scope.person,
+            "audience": scope.audience,
+            "id": await self._free_id(scope, tx, new),
+            "tier": Tier.WARM.value,
+            "text": new.text,
+            "text_hash": text_hash(new.text),
+            "category": path,
+            "access_count": 0,
+            "touched_at": as_stored(at),
+            "frozen_at": frozen_at(**worth, access_count=0),
+            "score": score_at(at, **worth, access_count=0),
+            "bytes": size_of_text(new.text, new.metadata),
+            "metadata": dict(new.metadata),
+            "source_message": change.source_message,
+            "session_id": change.session_id,
+            "job": change.job,
+        }
+        await tx.connection.execute(insert(entries).values(**row))
+        items = [(row["id"], piece) for piece in searchable_entry(new.text, row["created_at"])]
+        await self._search.add(scope, tx, source=Source.ENTRY, items=items)
+        await self._tree.recount(scope, tx, paths=[path], active_at=as_stored(at))
+        _, size = await self._size(scope, tx)
+        if size > self.limits.max_bytes:
+            await self.evict(scope, tx, change=change, at=at)
+        [kept_row] = await self._rows(scope, tx, [row["id"]])
+        return kept_row
+
+    async def evict(self, scope: Scope, tx: Transaction, *, change: Change, at: datetime) -> list[Eviction]:
+        """Archive what must leave the warm tier; what left, and why."""
+        query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+        warm = [entry_of_row(row) for row in await tx.connection.execute(query)]
+        gone = evictions(warm, now=at, limits=self.limits)
+        for eviction in gone:
+            mine = in_scope(entries, scope) & (entries.c.id == eviction.entry.id)
+            archived = {
+                "tier": Tier.COLD.value,
+                "score": current_score(eviction.entry, at),
+                "archived_at": as_stored(at),
+                "archive_reason": eviction.reason,
+                "archived_by": change.job,
+            }
+            await tx.connection.execute(update(entries).where(mine).values(**archived))
+        await self._tree.recount(scope, tx, paths={eviction.entry.category for eviction in gone})
+        if gone:
+            tx.after_commit(lambda: _log.info("warm_evicted", entries=len(gone)))
+        return gone
+
+    async def rescore(self, scope: Scope, tx: Transaction, *, at: datetime) -> list[TierEntry]:
+        """Write down what every warm entry is worth now; the entries, best first."""
+        query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+        warm = [entry_of_row(row) for row in await tx.connection.execute(query)]
+        scored = [replace(entry, score=current_score(entry, at)) for entry in warm]
+        for entry in scored:
+            mine = in_scope(entries, scope) & (entries.c.id == entry.id)
+            await tx.connection.execute(update(entries).where(mine).values(score=entry.score))
+        return sorted(scored, key=lambda entry: (-entry.score, entry.id))
+
+    async def reinforce(self, tx: Transaction, found: Sequence[TierEntry], *, at: datetime) -> None:
+        """Count that these very entries were given to somebody."""
+        for entry in found:
+            mine = in_scope(entries, entry.scope) & (entries.c.id == entry.id) & kept()
+            row = (await tx.connection.execute(select(entries).where(mine))).first()
+            if row is None:
+                continue
+            worth = {"importance": row.importance, "created_at": row.created_at, "access_count": row.access_count + 1}
+            values = {
+                "access_count": row.access_count + 1,
+                "touched_at": as_stored(at),
+                "frozen_at": frozen_at(**worth),
+                "score": score_at(at, **worth),
+            }
+            await tx.connection.execute(update(entries).where(mine).values(**values))
+            await self._tree.recount(entry.scope, tx, paths=[row.category], active_at=as_stored(at))
+
+    async def all(self, scope: Scope) -> list[TierEntry]:
+        """The warm entries of a scope, the best first as of their last scoring."""
+        query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+        return await self._found(query.order_by(entries.c.score.desc(), entries.c.id))
+
+    async def search(self, reach: Reach, query: str, *, limit: int, now: datetime) -> list[TierEntry]:
+        """Warm entries that share words with a query: share of its words in text and category, times the score."""
+        rows = select(entries).where(in_reach(entries, reach), entries.c.tier == Tier.WARM.value, kept())
+        ranked = [
+            (share * current_score(entry, now), entry)
+            for entry in await self._found(rows)
+            if (share := overlap(query, f"{entry.text} {entry.category}"))
+        ]
+        ranked.sort(key=lambda found: (-found[0], found[1].id))
+        return [replace(entry, score=current_score(entry, now)) for _, entry in ranked[:limit]]
+
+    async def within(
+        self, reach: Reach, path: str, *, limit: int, now: datetime, tier: Tier | None = Tier.WARM
+    ) -> list[TierEntry]:
+        """Entries that are filed at a path or below it, the best first; of either tier where none is named.
+
+        Of the cold ones those that are frozen are left out.
+        """
+        query = select(entries).where(in_reach(entries, reach), filed_within(path), kept())
+        alive = (entries.c.tier == Tier.WARM.value) | (entries.c.frozen_at > now)
+        query = query.where(alive if tier is None else alive & (entries.c.tier == tier.value))
+        query = query.order_by(entries.c.importance.desc(), entries.c.created_at.desc()).limit(_LOOKED_AT)
+        scored = [replace(entry, score=current_score(entry, now)) for entry in await self._found(query)]
+        return sorted(scored, key=lambda entry: (-entry.score, entry.id))[:limit]
+
+    async def with_url(self, reach: Reach, fragment: str, *, limit: int) -> list[TierEntry]:
+        """Entries of either tier with a URL that holds a text, in whatever case, the best first."""
+        wanted = fragment.casefold()
+        found = [
+            entry for entry in await self._with_urls(reach) if any(wanted in url.casefold() for url in urls(entry))
+        ]
+        return found[:limit]
+
+    async def urls(self, reach: Reach) -> list[str]:
+        """Every URL that an entry of either tier holds, each once, those of the best entries first."""
+        return list(dict.fromkeys(url for entry in await self._with_urls(reach) for url in urls(entry)))
+
+    async def size(self, scope: Scope) -> tuple[int, int]:
+        """How many warm entries a scope has, and their bytes."""
+        async with self._database.read() as connection:
+            row = (await connection.execute(_sizes(scope))).one()
+        return int(row[0]), int(row[1])
+
+    async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
+        """Delete, for good, what was learned from a message."""
+        mine = in_scope(entries, scope) & (entries.c.source_message == source_message)
+        found = (await tx.connection.execute(select(entries.c.id, entries.c.category).where(mine))).all()
+        await tx.connection.execute(delete(entries).where(mine))
+        await self._search.remove(scope, tx, source=Source.ENTRY, record_ids=[row.id for row in found])
+        await self._tree.recount(scope, tx, paths={row.category for row in found})
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """Every entry of a scope, of both tiers."""
+        return await rows_of_scope(self._database, entries, scope)
+
+    async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
+        """Put back entries of an export, searchable; how many were not there. Before the tree, which counts them.
+
+        Raises:
+            InvalidInput: another entry has the id of one of them.
+        """
+        new = await restore_rows(tx, entries, scope, rows, changing=_CHANGING)
+        items = [
+            (row["id"], piece)
+            for row in new
+            if row["removed_at"] is None
+            for piece in searchable_entry(row["text"], row["created_at"])
+        ]
+        await self._search.add(scope, tx, source=Source.ENTRY, items=items)
+        return len(new)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Delete every entry of a scope (the search store erases its texts)."""
+        return {entries.name: await delete_scope(tx, entries, scope)}
+
+    async def _free_id(self, scope: Scope, tx: Transaction, new: NewEntry) -> int:
+        taken = 0
+        while True:
+            drawn = entry_id(new.text, new.created_at, taken)
+            known = select(entries.c.id).where(in_scope(entries, scope), entries.c.id == drawn)
+            if (await tx.connection.execute(known)).first() is None:
+                return drawn
+            taken += 1
+
+    async def _rows(self, scope: Scope, tx: Transaction, ids: Sequence[int]) -> list[TierEntry]:
+        query = select(entries).where(in_scope(entries, scope), entries.c.id.in_(ids))
+        return [entry_of_row(row) for row in await tx.connection.execute(query)]
+
+    async def _size(self, scope: Scope, tx: Transaction) -> tuple[int, int]:
+        row = (await tx.connection.execute(_sizes(scope))).one()
+        return int(row[0]), int(row[1])
+
+    async def _with_urls(self, reach: Reach) -> list[TierEntry]:
+        query = select(entries).where(in_reach(entries, reach), kept(), entries.c.metadata["urls"].is_not(None))
+        return [
+            entry for entry in await self._found(query.order_by(entries.c.score.desc(), entries.c.id)) if urls(entry)
+        ]
+
+    async def _found(self, query: Any) -> list[TierEntry]:
+        async with self._database.read() as connection:
+            return [entry_of_row(row) for row in await connection.execute(query)]
+
+
+def urls(entry: TierEntry) -> tuple[str, ...]:
+    """The URLs of an entry."""
+    return tuple(entry.metadata.get("urls", ()))
+
+
+def _sizes(scope: Scope) -> Any:
+    total = func.coalesce(func.sum(entries.c.bytes), 0)
+    warm = (in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+    return select(func.count(), total).select_from(entries).where(*warm)
