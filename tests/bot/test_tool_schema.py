@@ -52,7 +52,7 @@ def test_names_types_choices_bounds_and_descriptions_are_told() -> None:
     assert schema["properties"]["signed"]["default"] is False
 
 
-@pytest.mark.parametrize("arguments", [Painting, *{tool.arguments for tool in TOOL_TABLE}])
+@pytest.mark.parametrize("arguments", [Painting, *(tool.arguments for tool in TOOL_TABLE)])
 def test_nothing_refers_elsewhere_and_nothing_is_said_twice(arguments: type[BaseModel]) -> None:
     schema = schema_of(arguments)
     assert not every_key(schema) & {"$ref", "$defs", "anyOf", "title", "additionalProperties"}
