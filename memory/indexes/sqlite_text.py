@@ -40,6 +40,7 @@ _HOLDERS = text(
     "MATCH :within || ' AND body : ' || term.value ORDER BY rowid DESC LIMIT :most)) AS ids "
     "FROM json_each(:terms) AS term"
 )
+_PUT = text("INSERT OR REPLACE INTO search_text (rowid, owner, body) VALUES (:id, :owner, :body)")
 _TOTAL = text("SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text MATCH :within LIMIT :most)")
 
 
@@ -73,7 +74,7 @@ class SqliteTextIndex:
         """Index entries; one already there is replaced."""
         if entries:
             await connection.execute(
-                text("INSERT OR REPLACE INTO search_text (rowid, owner, body) VALUES (:id, :owner, :body)"),
+                _PUT,
                 [{"id": entry.id, "owner": _owner(entry), "body": indexed(entry.text)} for entry in entries],
             )
 
@@ -102,6 +103,8 @@ class SqliteTextIndex:
         if not owners or not terms or limit < 1:
             return []
         scores = self._scores(connection, f"owner : ({owners})", terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limit))
+        if not scores:
+            return []
         rows = [row for own in reach.of_each for row in self._within(connection, own, source, list(scores))]
         final = by_length(scores, {row.id: row.characters for row in rows})
         found = [

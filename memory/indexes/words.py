@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from itertools import pairwise
 
 from memory.indexes.stop_words import ENGLISH_ALONE, STOP_WORDS
@@ -56,7 +57,8 @@ def indexed(raw: str) -> str:
     return _UNSPACED.sub(r" \g<0> ", folded(raw))
 
 
-def query_terms(query: str) -> list[str]:
+@lru_cache(64)  # one message is searched for in every source
+def query_terms(query: str) -> tuple[str, ...]:
     """The query as FTS5 expressions, each once, in the query's order."""
     plain = _CONTRACTION.sub(" ", folded(query[:_MAX_QUERY_CHARACTERS]))
     runs = _runs(plain)
@@ -68,7 +70,7 @@ def query_terms(query: str) -> list[str]:
                 terms.setdefault(pair, f'"{pair}"')
         elif word.lower() not in STOP_WORDS and len(word) <= _MAX_WORD_CHARACTERS:
             terms.setdefault(word.lower(), _with_other_forms(word, english=english))
-    return list(terms.values())[:_MAX_QUERY_TERMS]
+    return tuple(terms.values())[:_MAX_QUERY_TERMS]
 
 
 def _runs(plain: str) -> list[str]:

@@ -239,11 +239,14 @@ class ArchivalStore:
         uses = self._unnoted.pop(scope, [])
         if not uses:
             return
-        async with self._database.transaction() as tx:
+
+        async def note(tx: Transaction) -> None:
             for use in uses:
                 await self._touch(tx, use.accessed, use.at)
                 if use.hit is not None:
                     await self._count(scope, tx, hit=use.hit)
+
+        await self._database.write(note)
 
     async def forget(
         self,
@@ -381,6 +384,8 @@ class ArchivalStore:
             entries = self._search.find(
                 connection, reach=reach, source=Source.ARCHIVAL, query=query, limit=results, embedded=embedded
             )
+            if not entries:
+                return [], {}
             usable = _usable(connection, entries, wanted)
             ranked = rank([entry for entry in entries if entry.record_id in usable])
             if len(ranked) >= limit or len(entries) < results:

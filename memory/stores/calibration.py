@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.schema import token_calibration
+
+# Made once, since making a statement takes longer than running it.
+_LEARNED = (
+    update(token_calibration)
+    .where(token_calibration.c.model == bindparam("of_model"))
+    .values(ratio=bindparam("ratio"), samples=bindparam("samples"))
+)
 
 
 class CalibrationStore:
@@ -28,6 +35,5 @@ class CalibrationStore:
     async def save(self, tx: Transaction, *, model: str, ratio: float, samples: int) -> None:
         """Replace the row of a model."""
         learned = {"ratio": ratio, "samples": samples}
-        row = update(token_calibration).where(token_calibration.c.model == model).values(learned)
-        if (await tx.connection.execute(row)).rowcount == 0:
+        if (await tx.connection.execute(_LEARNED, {"of_model": model, **learned})).rowcount == 0:
             await tx.connection.execute(insert(token_calibration).values(model=model, **learned))

@@ -15,9 +15,12 @@ from sqlalchemy import Table, insert, select, update
 from memory.database import Database, Transaction
 from memory.records import Scope
 from memory.schema import consent
-from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import as_stored, delete_scope, in_any_scope, in_scope, rows_of_scope, scope_values
 
 _EVERYWHERE = "person"
+
+# Made once, since making a statement takes longer than running it.
+_GREETED = select(consent.c.greeted_at).where(in_any_scope(consent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +66,7 @@ class ConsentStore:
         Returns:
             Whether it is this answer that tells it.
         """
-        known = select(consent.c.greeted_at).where(in_scope(consent, _of_person(scope)))
-        greeted_at = (await tx.connection.execute(known)).scalar_one_or_none()
+        greeted_at = (await tx.connection.execute(_GREETED, scope_values(_of_person(scope)))).scalar_one_or_none()
         if greeted_at is None:
             await _put(tx, consent, _of_person(scope), {"greeted_at": at})
         return greeted_at in (None, as_stored(at))

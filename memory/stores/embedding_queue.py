@@ -12,19 +12,26 @@ from typing import Any
 
 import numpy as np
 import structlog
-from sqlalchemy import ColumnElement, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, bindparam, func, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.ports import Embedder, TokenEmbedder, Vectors
 from memory.records import EmbeddingProgress, Scope, Source
 from memory.schema import search_entries
-from memory.stores.scoped import id_batches, in_scope, scope_of_row
+from memory.stores.scoped import id_batches, in_any_scope, scope_of_row, scope_values
 from memory.stores.vectors import VectorCache, vector_to_bytes
 
 _log = structlog.get_logger(__name__)
 
 _Stored = tuple[Vectors, bytes | None]
 """The vector of a text, and its token vectors as they are stored."""
+
+# Made once, since making a statement takes longer than running it.
+_EMBEDDED = (
+    update(search_entries)
+    .where(in_any_scope(search_entries), search_entries.c.id == bindparam("of_entry"))
+    .values(embedder=bindparam("new_embedder"), vector=bindparam("new_vector"), tokens=bindparam("new_tokens"))
+)
 
 
 class EmbeddingQueue:
@@ -40,6 +47,11 @@ class EmbeddingQueue:
         self._database = database
         self._embedder = embedder
         self._vectors = vectors
+        entry, pending = search_entries.c, _is_pending(embedder.name)
+        self._pending = select(entry.id, entry.text).where(pending).limit(bindparam("most"))
+        self._still_pending = select(entry.id, entry.person, entry.audience, entry.source).where(
+            entry.id.in_(bindparam("ids", expanding=True)), pending
+        )
 
     async def embed(self, limit: int) -> int:
         """Embed at most ``limit`` entries; how many were taken up.
@@ -47,9 +59,8 @@ class EmbeddingQueue:
         Raises:
             EmbedderError: the embedder cannot be run; nothing was written.
         """
-        query = select(search_entries.c.id, search_entries.c.text).where(self._is_pending()).limit(limit)
         async with self._database.read() as connection:
-            pending = (await connection.execute(query)).all()
+            pending = (await connection.execute(self._pending, {"most": limit})).all()
         if not pending:
             return 0
         embedded = await self._embed([row.text for row in pending])
@@ -68,11 +79,6 @@ class EmbeddingQueue:
             embedder=self._embedder.name, done=done, outdated=sum(entries.values()), missing=missing
         )
 
-    def _is_pending(self) -> ColumnElement[bool]:
-        # Two ranges in place of <>, which no index can answer.
-        embedder, name = search_entries.c.embedder, self._embedder.name
-        return or_(embedder.is_(None), embedder < name, embedder > name)
-
     async def _embed(self, texts: Sequence[str]) -> list[_Stored]:
         if isinstance(self._embedder, TokenEmbedder):
             return [(one.vector, one.tokens.tobytes()) for one in await self._embedder.embed_tokens(texts)]
@@ -80,29 +86,34 @@ class EmbeddingQueue:
 
     async def _write(self, tx: Transaction, stored: Mapping[int, _Stored]) -> int:
         """Write the vectors of the entries that are there and still pending; how many."""
-        entry = search_entries.c
         rows: list[Any] = []
         for some_ids in id_batches(stored):
-            query = select(entry.id, entry.person, entry.audience, entry.source).where(
-                entry.id.in_(some_ids), self._is_pending()
-            )
-            rows += (await tx.connection.execute(query)).all()
+            rows += (await tx.connection.execute(self._still_pending, {"ids": some_ids})).all()
+        if not rows:
+            return 0
+        await tx.connection.execute(_EMBEDDED, [self._values(row, stored[row.id]) for row in rows])
         added: defaultdict[tuple[Scope, Source], list[int]] = defaultdict(list)
         for row in rows:
             added[scope_of_row(row), Source(row.source)].append(row.id)
         for (scope, source), entry_ids in added.items():
-            statement = (
-                update(search_entries)
-                .where(in_scope(search_entries, scope), entry.id == bindparam("entry_id"))
-                .values(embedder=self._embedder.name, vector=bindparam("new_vector"), tokens=bindparam("new_tokens"))
-            )
             vectors = np.stack([stored[entry_id][0] for entry_id in entry_ids])
-            await tx.connection.execute(
-                statement,
-                [
-                    {"entry_id": one, "new_vector": vector_to_bytes(stored[one][0]), "new_tokens": stored[one][1]}
-                    for one in entry_ids
-                ],
-            )
             await self._vectors.record_change(scope, tx, source=source, added=entry_ids, vectors=vectors)
         return len(rows)
+
+    def _values(self, row: Row[Any], stored: _Stored) -> dict[str, Any]:
+        """What ``_EMBEDDED`` is run with."""
+        vector, tokens = stored
+        return {
+            **scope_values(scope_of_row(row)),
+            "of_entry": row.id,
+            "new_embedder": self._embedder.name,
+            "new_vector": vector_to_bytes(vector),
+            "new_tokens": tokens,
+        }
+
+
+def _is_pending(embedder: str) -> ColumnElement[bool]:
+    """The entries without a vector of this embedder."""
+    # Two ranges in place of <>, which no index can answer.
+    column = search_entries.c.embedder
+    return or_(column.is_(None), column < embedder, column > embedder)

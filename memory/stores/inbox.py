@@ -35,6 +35,7 @@ _THIS = and_(
     inbox.c.platform_id == bindparam("of_message"),
 )
 _ITEM = select(inbox).where(_THIS)
+_ACCEPT = insert(inbox)
 
 
 class InboxStore:
@@ -84,7 +85,7 @@ class InboxStore:
         }
 
         async def insert_row(tx: Transaction) -> None:
-            await tx.connection.execute(insert(inbox), row)
+            await tx.connection.execute(_ACCEPT, row)
 
         try:
             await self._database.write(insert_row)

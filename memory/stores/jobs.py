@@ -19,15 +19,13 @@ from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.records import Job, JobState, Scope
 from memory.schema import jobs
-from memory.stores.scoped import delete_scope, in_scope, rows_of_scope, scope_of_row
+from memory.stores.scoped import delete_scope, in_any_scope, in_scope, rows_of_scope, scope_of_row, scope_values
 
 # Made once, since making a statement takes longer than running it.
-_PENDING = and_(
-    jobs.c.person == bindparam("of_person"),
-    jobs.c.audience == bindparam("of_audience"),
-    jobs.c.key == bindparam("of_key"),
-    jobs.c.state == JobState.PENDING,
-)
+_THIS = and_(in_any_scope(jobs), jobs.c.key == bindparam("of_key"))
+_KNOWN = select(jobs.c.key).where(_THIS)
+_ADD = insert(jobs)
+_PENDING = and_(_THIS, jobs.c.state == JobState.PENDING)
 _DONE = update(jobs).where(_PENDING).values(state=JobState.DONE, claimed_until=None, last_error=None)
 _older = jobs.alias("older")
 _is_first_of_its_scope = ~exists().where(
@@ -80,8 +78,8 @@ class JobStore:
             False if the same job was added before, whatever became of it.
         """
         key = f"{kind}:{subject}"
-        known = select(jobs.c.key).where(in_scope(jobs, scope), jobs.c.key == key)
-        if (await tx.connection.execute(known)).first() is not None:
+        known = {**scope_values(scope), "of_key": key}
+        if (await tx.connection.execute(_KNOWN, known)).first() is not None:
             return False
         row = {
             "person": scope.person,
@@ -95,7 +93,7 @@ class JobStore:
             "due_at": at,
             "created_at": at,
         }
-        await tx.connection.execute(insert(jobs), row)
+        await tx.connection.execute(_ADD, row)
         return True
 
     async def again(
@@ -195,7 +193,7 @@ class JobStore:
 
 def _key(scope: Scope, job: Job) -> dict[str, str]:
     """The values of ``_PENDING``."""
-    return {"of_person": scope.person, "of_audience": scope.audience, "of_key": job.key}
+    return {**scope_values(scope), "of_key": job.key}
 
 
 @cache

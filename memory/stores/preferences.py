@@ -14,9 +14,12 @@ from sqlalchemy import delete, insert, select
 from memory.database import Database, Transaction
 from memory.records import Scope
 from memory.schema import preferences as table
-from memory.stores.scoped import delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import delete_scope, in_any_scope, in_scope, rows_of_scope, scope_values
 
 _EVERYWHERE = "person"
+
+# Made once, since making a statement takes longer than running it.
+_ZONE = select(table.c.time_zone).where(in_any_scope(table))
 
 
 class PreferenceStore:
@@ -36,12 +39,12 @@ class PreferenceStore:
     async def zone(self, scope: Scope) -> ZoneInfo:
         """The time zone of the scope's person."""
         async with self._database.read() as connection:
-            name = (await connection.execute(select(table.c.time_zone).where(_mine(scope)))).scalar_one_or_none()
+            name = (await connection.execute(_ZONE, scope_values(_of_person(scope)))).scalar_one_or_none()
         return self._zone if name is None else ZoneInfo(name)
 
     async def set_zone(self, scope: Scope, tx: Transaction, *, name: str | None) -> None:
         """Keep the time zone of the scope's person, an IANA name; None for the installation's."""
-        await tx.connection.execute(delete(table).where(_mine(scope)))
+        await tx.connection.execute(delete(table).where(in_scope(table, _of_person(scope))))
         if name is not None:
             row = {"person": scope.person, "audience": _EVERYWHERE, "time_zone": name}
             await tx.connection.execute(insert(table).values(row))
@@ -63,5 +66,5 @@ class PreferenceStore:
         return {table.name: await delete_scope(tx, table, scope)}
 
 
-def _mine(scope: Scope) -> Any:
-    return in_scope(table, Scope(person=scope.person, audience=_EVERYWHERE))
+def _of_person(scope: Scope) -> Scope:
+    return Scope(person=scope.person, audience=_EVERYWHERE)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -39,14 +38,17 @@ from memory.stores.message_rows import (
 )
 from memory.stores.message_search import MessageSearch
 from memory.stores.scoped import (
-    STATEMENTS_KEPT,
     as_stored,
     delete_scope,
     id_batches,
+    in_any_reach,
+    in_any_scope,
     in_reach,
     in_scope,
+    reach_values,
     restore_rows,
     rows_of_scope,
+    scope_values,
 )
 from memory.stores.search import SearchStore
 
@@ -56,6 +58,28 @@ _log = structlog.get_logger(__name__)
 _FOLDED_REASONS = (EvictionReason.THRESHOLD, EvictionReason.HISTORY_LIMIT, EvictionReason.SESSION_END)
 
 _CHANGING = ("tokens", "evicted_at", "eviction_reason", "folded")
+
+# Made once, since making a statement takes longer than running it.
+_APPEND = insert(table)
+_THESE = table.c.id.in_(bindparam("ids", expanding=True))
+_BY_IDS, _BY_IDS_IN_AUDIENCES = (
+    select(table).where(in_any_reach(table, in_audiences=named), _THESE) for named in (False, True)
+)
+_EDITS = select(table.c.id, table.c.edited_at).where(in_any_scope(table), _THESE)
+_IN_WINDOW = (
+    select(table)
+    .where(in_any_scope(table), table.c.conversation == bindparam("of_conversation"), table.c.evicted_at.is_(None))
+    .order_by(table.c.id)
+)
+_LOG = (
+    select(table)
+    .where(
+        in_any_scope(table),
+        table.c.session_id.in_(bindparam("sessions", expanding=True)),
+        table.c.eviction_reason.is_distinct_from(EvictionReason.REFUSED.value),
+    )
+    .order_by(table.c.id)
+)
 
 
 class RecallStore:
@@ -119,7 +143,7 @@ class RecallStore:
                 )
             )
         if stored:
-            await tx.connection.execute(insert(table), [row_of_message(message) for message in stored])
+            await tx.connection.execute(_APPEND, [row_of_message(message) for message in stored])
             if session.kept:
                 items = [(message.id, piece) for message in stored for piece in searchable_pieces(message)]
                 await self._search.add(scope, tx, source=Source.RECALL, items=items)
@@ -127,7 +151,7 @@ class RecallStore:
 
     async def window(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:
         """The messages of a conversation that did not leave the window, oldest first."""
-        return tuple(await self._found(_in_window(scope, conversation)))
+        return tuple(await self._found(_IN_WINDOW, {**scope_values(scope), "of_conversation": conversation}))
 
     async def evict(
         self,
@@ -172,16 +196,7 @@ class RecallStore:
 
     async def log(self, scope: Scope, session_ids: Collection[int]) -> tuple[StoredMessage, ...]:
         """Everything said in these sessions, oldest first, but for what the model refused to answer."""
-        query = (
-            select(table)
-            .where(
-                in_scope(table, scope),
-                table.c.session_id.in_(session_ids),
-                table.c.eviction_reason.is_distinct_from(EvictionReason.REFUSED.value),
-            )
-            .order_by(table.c.id)
-        )
-        return tuple(await self._found(query))
+        return tuple(await self._found(_LOG, {**scope_values(scope), "sessions": list(session_ids)}))
 
     async def mark_folded(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> None:
         """Note that the window summary covers these messages."""
@@ -246,15 +261,18 @@ class RecallStore:
 
     async def get(self, reach: Reach, message_ids: Collection[int]) -> list[StoredMessage]:
         """The messages of these ids within reach, oldest first; unknown ids are left out."""
-        query = select(table).where(in_reach(table, reach), table.c.id.in_(message_ids)).order_by(table.c.id)
-        return await self._found(query)
+        query = _BY_IDS if reach.audiences is None else _BY_IDS_IN_AUDIENCES
+        found: list[StoredMessage] = []
+        for own in reach.of_each:
+            found += await self._found(query, {**reach_values(own), "ids": list(message_ids)})
+        return sorted(found, key=lambda message: message.id)
 
     async def unchanged(self, scope: Scope, messages: Sequence[StoredMessage]) -> bool:
         """Whether messages read a while ago are still there, and were not edited since."""
         read = {message.id: message.edited_at for message in messages}
         async with self._database.read() as connection:
             for some_ids in id_batches(read):
-                rows = await connection.execute(_edits(scope), {"ids": list(some_ids)})
+                rows = await connection.execute(_EDITS, {**scope_values(scope), "ids": list(some_ids)})
                 present = {row.id: row.edited_at for row in rows}
                 if present != {message_id: read[message_id] for message_id in some_ids}:
                     return False
@@ -309,20 +327,9 @@ class RecallStore:
         """Delete every message of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope)}
 
-    async def _found(self, query: Select[Any]) -> list[StoredMessage]:
+    async def _found(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> list[StoredMessage]:
         async with self._database.read() as connection:
-            return [message_of_row(row) for row in await connection.execute(query)]
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _edits(scope: Scope) -> Select[Any]:
-    these = table.c.id.in_(bindparam("ids", expanding=True))
-    return select(table.c.id, table.c.edited_at).where(in_scope(table, scope), these)
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _in_window(scope: Scope, conversation: str) -> Select[Any]:
-    return _of_conversation(scope, conversation).where(table.c.evicted_at.is_(None))
+            return [message_of_row(row) for row in await connection.execute(query, values)]
 
 
 def _of_conversation(scope: Scope, conversation: str) -> Select[Any]:

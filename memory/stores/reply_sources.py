@@ -12,14 +12,25 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, insert, select
+from sqlalchemy import Row, Select, and_, bindparam, delete, insert, select
 
 from memory.database import Database, Transaction
 from memory.records import Scope, SearchHit, Source
 from memory.schema import reply_sources as table
-from memory.stores.scoped import as_stored, delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import as_stored, delete_scope, in_any_scope, in_scope, rows_of_scope, scope_values
 
 _KEPT = 20  # replies of a conversation
+
+# Made once, since making a statement takes longer than running it.
+_OF_CONVERSATION = and_(in_any_scope(table), table.c.conversation == bindparam("of_conversation"))
+_NEWEST = (
+    select(table.c.exchange_id)
+    .where(_OF_CONVERSATION, table.c.exchange_id != bindparam("of_exchange"))
+    .order_by(table.c.exchange_id.desc())
+    .limit(_KEPT - 1)
+)
+_MAKE_ROOM = delete(table).where(_OF_CONVERSATION, table.c.exchange_id.not_in(_NEWEST))
+_NOTE = insert(table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,10 +100,8 @@ class ReplySourceStore:
             hits: what the prompt held, in its order; may be empty.
             at: when.
         """
-        mine = in_scope(table, scope) & (table.c.conversation == conversation)
-        newest = select(table.c.exchange_id).where(mine, table.c.exchange_id != exchange_id)
-        kept = newest.order_by(table.c.exchange_id.desc()).limit(_KEPT - 1)
-        await tx.connection.execute(delete(table).where(mine, table.c.exchange_id.not_in(kept)))
+        place = {**scope_values(scope), "of_conversation": conversation, "of_exchange": exchange_id}
+        await tx.connection.execute(_MAKE_ROOM, place)
         row = {
             "person": scope.person,
             "audience": scope.audience,
@@ -101,7 +110,7 @@ class ReplySourceStore:
             "at": as_stored(at),
             "sources": [_value(scope, hit) for hit in hits],
         }
-        await tx.connection.execute(insert(table), row)
+        await tx.connection.execute(_NOTE, row)
 
     async def remove(self, scope: Scope, tx: Transaction, *, exchange_ids: Collection[int]) -> None:
         """Delete what is noted for the replies to these messages."""

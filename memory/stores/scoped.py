@@ -47,6 +47,36 @@ def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
     return and_(table.c.person == scope.person, table.c.audience == scope.audience)
 
 
+def in_any_scope(table: Table) -> ColumnElement[bool]:
+    """The rows of the scope whose ``scope_values`` a statement is run with: for one that is made once."""
+    return and_(table.c.person == bindparam("of_person"), table.c.audience == bindparam("of_audience"))
+
+
+def scope_values(scope: Scope) -> dict[str, Any]:
+    """What a statement with ``in_any_scope`` is run with."""
+    return {"of_person": scope.person, "of_audience": scope.audience}
+
+
+def in_any_reach(table: FromClause, *, in_audiences: bool) -> ColumnElement[bool]:
+    """The rows within the reach whose ``reach_values`` a statement is run with: for one that is made once.
+
+    Such a statement reads of one account, so it is run for ``Reach.of_each``.
+
+    Args:
+        in_audiences: whether the reach names its audiences.
+    """
+    person: BindParameter[str] = bindparam("of_person")
+    mine = and_(table.c.person == person, table.c.audience.not_in(closed_audiences(person)))
+    return and_(mine, table.c.audience.in_(bindparam("of_audiences", expanding=True))) if in_audiences else mine
+
+
+def reach_values(reach: Reach) -> dict[str, Any]:
+    """What a statement with ``in_any_reach`` is run with."""
+    if reach.audiences is None:
+        return {"of_person": reach.person}
+    return {"of_person": reach.person, "of_audiences": sorted(reach.audiences)}
+
+
 @lru_cache(_CONDITIONS_KEPT)
 def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     """The rows that a conversation of this reach may read: of closed scopes none."""

@@ -36,6 +36,8 @@ from memory.stores.vectors import VectorCache, vectors_from_bytes
 
 _log = structlog.get_logger(__name__)
 
+_ADD = insert(search_entries)
+
 _OVERFETCH = 4  # what one index ranks low the other may rank high, and a long record has several entries
 _LEAST_CANDIDATES = 40  # of either index, to be looked at more closely; 100 find as much
 _MOST_CANDIDATES = 5_000
@@ -104,7 +106,7 @@ class SearchStore:
             )
             chunks[record_id] += 1
         if entries:
-            await tx.connection.execute(insert(search_entries), [_row(entry) for entry in entries])
+            await tx.connection.execute(_ADD, [_row(entry) for entry in entries])
             await self._text_index.add(tx.connection, entries)
 
     async def remove(self, scope: Scope, tx: Transaction, *, source: Source, record_ids: Collection[int]) -> None:

@@ -8,30 +8,42 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Row, Select, Update, bindparam, func, insert, or_, select, update
+from sqlalchemy import Row, Select, and_, bindparam, func, insert, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
 from memory.records import Reach, Scope, Session
 from memory.schema import sessions
 from memory.stores.scoped import (
-    STATEMENTS_KEPT,
     as_stored,
     delete_scope,
+    in_any_scope,
     in_reach,
     in_scope,
     restore_rows,
     rows_of_scope,
     scope_of_row,
+    scope_values,
 )
 
 _OF_LONG_AGO = 0
 """In place of the version that covers a session: it was imported, and stands in no line of sittings."""
 
 _CHANGING = ("last_activity_at", "ended_at", "window_summary", "kept", "summary_version")
+
+# Made once, since making a statement takes longer than running it.
+_THIS = and_(in_any_scope(sessions), sessions.c.id == bindparam("of_session"))
+_ONE = select(sessions).where(_THIS)
+_OPEN = select(sessions).where(
+    in_any_scope(sessions), sessions.c.conversation == bindparam("of_conversation"), sessions.c.ended_at.is_(None)
+)
+_TOUCH = (
+    update(sessions)
+    .where(_THIS, sessions.c.last_activity_at < bindparam("at"))
+    .values(last_activity_at=bindparam("at"))
+)
 
 
 _lived = sessions.c.summary_version.is_distinct_from(_OF_LONG_AGO)
@@ -53,11 +65,11 @@ class SessionStore:
 
     async def open(self, scope: Scope, conversation: str) -> Session | None:
         """The conversation's open session, or None."""
-        return await self._first(_open(scope, conversation))
+        return await self._first(_OPEN, {**scope_values(scope), "of_conversation": conversation})
 
     async def get(self, scope: Scope, session_id: int) -> Session | None:
         """One session, or None."""
-        return await self._first(select(sessions).where(in_scope(sessions, scope), sessions.c.id == session_id))
+        return await self._first(_ONE, {**scope_values(scope), "of_session": session_id})
 
     async def latest(self, scope: Scope, conversation: str) -> Session | None:
         """The conversation's newest session that is to be kept, open or ended, or None."""
@@ -86,7 +98,8 @@ class SessionStore:
             window_summary: what to carry over from the session before it.
             kept: False to remember nothing of it.
         """
-        already = (await tx.connection.execute(_open(scope, conversation))).first()
+        of_conversation = {**scope_values(scope), "of_conversation": conversation}
+        already = (await tx.connection.execute(_OPEN, of_conversation)).first()
         if already is not None:
             return _session(already)
         session = Session(
@@ -173,7 +186,7 @@ class SessionStore:
 
     async def touch(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> None:
         """Note activity. An earlier moment than the one noted already changes nothing."""
-        await tx.connection.execute(_touch(scope), {"session_id": session_id, "at": at})
+        await tx.connection.execute(_TOUCH, {**scope_values(scope), "of_session": session_id, "at": at})
 
     async def claim_end(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> bool:
         """End a session; True for the one caller whose update ended it, False for every other."""
@@ -300,28 +313,14 @@ class SessionStore:
         """Delete every session of a scope; rows deleted per table."""
         return {sessions.name: await delete_scope(tx, sessions, scope)}
 
-    async def _first(self, query: Select[Any]) -> Session | None:
+    async def _first(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> Session | None:
         async with self._database.read() as connection:
-            row = (await connection.execute(query)).first()
+            row = (await connection.execute(query, values)).first()
         return None if row is None else _session(row)
 
     async def _found(self, query: Select[Any]) -> list[Session]:
         async with self._database.read() as connection:
             return [_session(row) for row in await connection.execute(query)]
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _touch(scope: Scope) -> Update:
-    later = sessions.c.last_activity_at < bindparam("at")
-    this = sessions.c.id == bindparam("session_id")
-    return update(sessions).where(in_scope(sessions, scope), this, later).values(last_activity_at=bindparam("at"))
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _open(scope: Scope, conversation: str) -> Select[Any]:
-    return select(sessions).where(
-        in_scope(sessions, scope), sessions.c.conversation == conversation, sessions.c.ended_at.is_(None)
-    )
 
 
 def _session(row: Row[Any]) -> Session:

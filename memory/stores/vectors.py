@@ -15,12 +15,11 @@ import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from weakref import WeakValueDictionary
 
 import numpy as np
 import structlog
-from sqlalchemy import ColumnElement, Select, Update, bindparam, insert, select, tuple_, update
+from sqlalchemy import Select, and_, bindparam, insert, select, tuple_, update
 from sqlalchemy.engine import Connection
 
 from memory.database import Transaction
@@ -28,7 +27,7 @@ from memory.ids import IdSource
 from memory.ports import Embedder, VectorIndex, Vectors
 from memory.records import Reach, Scope, Source
 from memory.schema import index_generations, search_entries
-from memory.stores.scoped import STATEMENTS_KEPT, closed_audiences, in_scope, scope_of_row
+from memory.stores.scoped import in_any_reach, in_any_scope, in_scope, reach_values, scope_of_row, scope_values
 
 _log = structlog.get_logger(__name__)
 
@@ -37,12 +36,15 @@ _EMPTY_INDEX_BYTES = 4_096
 _STORED = np.dtype("<f2")
 
 # Made once: making a statement takes longer than running it.
-_GENERATIONS = select(index_generations).where(
-    index_generations.c.person == bindparam("person"),
-    index_generations.c.source == bindparam("source"),
-    index_generations.c.audience.not_in(closed_audiences(bindparam("person"))),
+_GENERATIONS, _GENERATIONS_IN_AUDIENCES = (
+    select(index_generations).where(
+        in_any_reach(index_generations, in_audiences=named), index_generations.c.source == bindparam("of_source")
+    )
+    for named in (False, True)
 )
-_GENERATIONS_IN = _GENERATIONS.where(index_generations.c.audience.in_(bindparam("audiences", expanding=True)))
+_INDEX = and_(in_any_scope(index_generations), index_generations.c.source == bindparam("of_source"))
+_GENERATION = select(index_generations.c.generation).where(_INDEX)
+_MOVED = update(index_generations).where(_INDEX).values(generation=bindparam("after"))
 
 _Key = tuple[Scope, Source]
 
@@ -163,13 +165,14 @@ class VectorCache:
             added: entries that have one now.
             vectors: theirs, of shape (len(added), dimensions).
         """
-        before = (await tx.connection.execute(_generation(scope, source))).scalar_one_or_none()
+        index = {**scope_values(scope), "of_source": source.value}
+        before = (await tx.connection.execute(_GENERATION, index)).scalar_one_or_none()
         after = max(self._ids.next(), (before or 0) + 1)
         if before is None:
             values = {"person": scope.person, "audience": scope.audience, "source": source.value}
             await tx.connection.execute(insert(index_generations), {**values, "generation": after})
         else:
-            await tx.connection.execute(_moved(scope, source), {"after": after})
+            await tx.connection.execute(_MOVED, {**index, "after": after})
         if vectors is None:
             vectors = np.empty((0, self._embedder.dimensions), dtype=np.float32)
         change = _Change(gone=gone, added=added, vectors=vectors)
@@ -193,11 +196,8 @@ class VectorCache:
                 self._drop(key)
 
     def _generations(self, connection: Connection, reach: Reach, source: Source) -> list[tuple[Scope, int]]:
-        values: dict[str, object] = {"person": reach.person, "source": source.value}
-        if reach.audiences is None:
-            rows = connection.execute(_GENERATIONS, values).all()
-        else:
-            rows = connection.execute(_GENERATIONS_IN, {**values, "audiences": sorted(reach.audiences)}).all()
+        query = _GENERATIONS if reach.audiences is None else _GENERATIONS_IN_AUDIENCES
+        rows = connection.execute(query, {**reach_values(reach), "of_source": source.value}).all()
         return [(scope_of_row(row), row.generation) for row in rows]
 
     def _at_least(self, connection: Connection, scope: Scope, source: Source, generation: int) -> _CachedIndex:
@@ -227,13 +227,11 @@ class VectorCache:
 
     def _build(self, connection: Connection, scope: Scope, source: Source) -> _CachedIndex:
         dimensions = self._embedder.dimensions
+        index_of = {**scope_values(scope), "of_source": source.value}
         index = self._new_index(dimensions)
-        generation = select(index_generations.c.generation).where(
-            in_scope(index_generations, scope), index_generations.c.source == source.value
-        )
         place = (-1, -1)
         # The generation first: an index may hold more than its generation says, but never less.
-        built_at = connection.execute(generation).scalar_one_or_none() or 0
+        built_at = connection.execute(_GENERATION, index_of).scalar_one_or_none() or 0
         while rows := connection.execute(self._page(scope, source, place)).all():
             place = (rows[-1].record_id, rows[-1].chunk)
             index.add([row.id for row in rows], vectors_from_bytes([row.vector for row in rows], dimensions))
@@ -266,17 +264,3 @@ class VectorCache:
         dropped = self._indexes.pop(key, None)
         if dropped is not None:
             self._held_bytes -= dropped.counted_bytes
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _generation(scope: Scope, source: Source) -> Select[int]:
-    return select(index_generations.c.generation).where(_of(scope, source))
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _moved(scope: Scope, source: Source) -> Update:
-    return update(index_generations).where(_of(scope, source)).values(generation=bindparam("after"))
-
-
-def _of(scope: Scope, source: Source) -> ColumnElement[bool]:
-    return in_scope(index_generations, scope) & (index_generations.c.source == source.value)

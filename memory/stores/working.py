@@ -9,13 +9,28 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select
 
 from memory.database import Database, Transaction
 from memory.policy.working_memory import WorkingMemory, as_value, from_value
 from memory.records import Scope, Session
 from memory.schema import working_memory as table
-from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    in_any_scope,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+    scope_values,
+)
+
+# Made once, since making a statement takes longer than running it.
+_STATE = select(table.c.state).where(
+    in_any_scope(table),
+    table.c.conversation == bindparam("of_conversation"),
+    table.c.session_id == bindparam("of_session"),
+)
 
 
 class WorkingStore:
@@ -32,9 +47,13 @@ class WorkingStore:
 
     async def load(self, session: Session) -> WorkingMemory:
         """The working memory of a session; empty where there is none."""
-        query = select(table.c.state).where(_of(session), table.c.session_id == session.id)
+        values = {
+            **scope_values(session.scope),
+            "of_conversation": session.conversation,
+            "of_session": session.id,
+        }
         async with self._database.read() as connection:
-            state = (await connection.execute(query)).scalar_one_or_none()
+            state = (await connection.execute(_STATE, values)).scalar_one_or_none()
         return WorkingMemory() if state is None else from_value(state)
 
     async def save(
