@@ -16,6 +16,7 @@ from datetime import datetime
 import structlog
 
 from bot import replies
+from bot.measures import Measures
 from bot.model_answers import cleaned, final_text
 from bot.tools import Toolbox, failed
 from memory.errors import ContextOverflow, ModelError, StreamInterrupted
@@ -74,6 +75,7 @@ class Agent:
         toolbox: the tools offered.
         counter: counts tokens and learns from what the model's service counted.
         secret: key for the opaque hash of a person that the model's service gets.
+        measures: times what a turn takes.
     """
 
     def __init__(
@@ -83,11 +85,13 @@ class Agent:
         toolbox: Toolbox,
         counter: TokenCounter,
         secret: bytes,
+        measures: Measures | None = None,
     ) -> None:
         self.model = model
         self._toolbox = toolbox
         self._counter = counter
         self._secret = secret
+        self._measures = measures or Measures()
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -115,7 +119,8 @@ class Agent:
         Raises:
             ModelError: the model could not answer; nothing was stored beyond what its tools did.
         """
-        gathered = await memory.gather(exchange, tools=self.tools, now=now)
+        with self._measures.phase("memory"):
+            gathered = await memory.gather(exchange, tools=self.tools, now=now)
         spoken = gathered.turn[0]
         gathered = replace(gathered, turn=(replace(spoken, parts=(*images, *spoken.parts)),))
         turn = _Turn(gathered=gathered, kept=self._toolbox.kept, parameters=memory.parameters, begin_call=begin_call)

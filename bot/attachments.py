@@ -14,10 +14,9 @@ from dataclasses import dataclass, replace
 import structlog
 
 from bot.chat import AttachedFile, ChannelAdapter, FileUnreadable, IncomingMessage, readable_size
-from memory.messages import FilePart, ImagePart, user_message
+from memory.messages import FilePart, ImagePart
 from memory.policy.secrets import redact
 from memory.policy.text import clean, cut_middle
-from memory.records import NewMessage
 
 _log = structlog.get_logger(__name__)
 
@@ -173,14 +172,3 @@ def named(text: str, files: Sequence[AttachedFile]) -> str:
 def _line(file: AttachedFile) -> str:
     facts = [file.name, file.media_type, readable_size(file.size) if file.size else ""]
     return f"[attached: {', '.join(filter(None, facts))}]"
-
-
-def stored_form(incoming: IncomingMessage, files: tuple[FilePart, ...] = ()) -> NewMessage:
-    """A message as memory keeps it, with the text of its files."""
-    spoken = user_message(incoming.text)
-    return NewMessage(
-        message=replace(spoken, parts=(*files, *spoken.parts)),
-        author=incoming.author_name,
-        sent_at=incoming.sent_at,
-        platform_id=incoming.id,
-    )

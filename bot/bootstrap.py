@@ -18,19 +18,19 @@ from pydantic import SecretStr
 
 from bot.agent import Agent
 from bot.budgets import Budgets
-from bot.circuit_breaker import CircuitBreaker
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
 from bot.config import Settings
 from bot.disk import wiped_disk
 from bot.fair_slots import FairSlots, QueuedModel
-from bot.fallback_model import FallbackModel
 from bot.following import Following
 from bot.handler import ChatHandler
 from bot.lifecycle import Application, converse, serve
 from bot.listener import Listener
 from bot.logs import configure_logs
-from bot.offline import OFFLINE_NOTICE, OfflineModel
+from bot.measures import Measures
+from bot.models import Models
+from bot.offline import OFFLINE_NOTICE
 from bot.reminders import Reminders
 from bot.run_time_settings import take_up
 from bot.speaking import SpeakingRules
@@ -39,7 +39,7 @@ from bot.tools_channel import ChannelReading
 from bot.tools_mcp import served_tools
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
 from memory.multilingual import MultilingualEmbedder
-from memory.ports import ChatModel, Clock, SystemClock
+from memory.ports import Clock, SystemClock
 from memory.records import Archive
 from memory.system import open_memory
 from memory.tokens import TiktokenCounter
@@ -65,10 +65,11 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
-        slots = FairSlots(settings.parallel_model_calls)
-        chat_model = QueuedModel(_chat_model(settings, clock), slots)
+        slots, measures = FairSlots(settings.parallel_model_calls), Measures()
+        models = Models(settings, clock, measures)
+        chat_model = QueuedModel(models.chat(), slots)
         stack.push_async_callback(chat_model.close)
-        memory_model = QueuedModel(_model(settings, settings.memory_model, clock), slots)
+        memory_model = QueuedModel(models.of(settings.memory_model), slots)
         stack.push_async_callback(memory_model.close)
         embedder = embedder_of(settings)
         stack.push_async_callback(embedder.close)
@@ -96,6 +97,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             toolbox=toolbox_for(parameters, reading.tools, servers.tools),
             counter=counter,
             secret=_secret(settings),
+            measures=measures,
         )
         handler = ChatHandler(
             system=system,
@@ -104,6 +106,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             admin_reads_dms=settings.slack_admin_reads_dms,
             attachment_limits=settings.attachment_limits,
             drafts=settings.stream_replies,
+            measures=measures,
             budgets=Budgets(
                 system=system,
                 clock=clock,
@@ -133,6 +136,9 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             listener=listener,
             reading=reading,
             servers=servers,
+            measures=measures,
+            slots=slots,
+            breakers=tuple(models.breakers),
             reminders=Reminders(system=system, clock=clock, sweep_seconds=settings.reminder_sweep_seconds),
             following=Following(system=system, accept=handler.accept, clock=clock),
             commands=commands,
@@ -281,28 +287,6 @@ def embedder_of(settings: Settings) -> MiniLmEmbedder | MultilingualEmbedder:
     if settings.embedder == "multilingual":
         return MultilingualEmbedder()
     return MiniLmTokenEmbedder() if settings.late_interaction else MiniLmEmbedder()
-
-
-def _chat_model(settings: Settings, clock: Clock) -> ChatModel:
-    model = _model(settings, settings.chat_model, clock)
-    if settings.fallback_model is None:
-        return model
-    return FallbackModel(model, _model(settings, settings.fallback_model, clock))
-
-
-def _model(settings: Settings, name: str, clock: Clock) -> ChatModel:
-    key = settings.anthropic_api_key
-    if key is None:
-        return OfflineModel(agent_name=settings.agent_name)
-    from bot.llm import ClaudeModel
-
-    claude = ClaudeModel(
-        model=name,
-        api_key=key.get_secret_value(),
-        base_url=settings.anthropic_base_url,
-        deadline=settings.model_deadline_seconds,
-    )
-    return CircuitBreaker(claude, clock=clock)
 
 
 def _secret(settings: Settings) -> bytes:

@@ -15,6 +15,7 @@ import structlog
 
 from bot import replies
 from bot.chat import ChannelAdapter, DeliveryRefused, IncomingMessage, OutgoingMessage
+from bot.measures import Measures
 from bot.refusals import Refusals
 from bot.reply_stream import ReplyStream, Sleep
 from memory.ports import OnText
@@ -61,16 +62,25 @@ class Delivery:
         drafts: STREAM_REPLIES, whether an answer is shown while it is written.
         sleep: waits between two drafts.
         refusals: notes which channels take no answers.
+        measures: times how long sending takes.
     """
 
     def __init__(
-        self, *, system: MemorySystem, admin_reads_dms: bool, drafts: bool, sleep: Sleep, refusals: Refusals
+        self,
+        *,
+        system: MemorySystem,
+        admin_reads_dms: bool,
+        drafts: bool,
+        sleep: Sleep,
+        refusals: Refusals,
+        measures: Measures,
     ) -> None:
         self._system = system
         self._admin_reads_dms = admin_reads_dms
         self._drafts = drafts
         self._sleep = sleep
         self._refusals = refusals
+        self._measures = measures
 
     @asynccontextmanager
     async def drafting(self, task: Task) -> AsyncIterator[Callable[[], OnText] | None]:
@@ -114,7 +124,8 @@ class Delivery:
         posts: tuple[str, ...] = ()
         if not (self._is_in_doubt(task) and await task.channel.was_delivered(outgoing)):
             try:
-                posts = await task.channel.send(outgoing)
+                with self._measures.phase("delivery"):
+                    posts = await task.channel.send(outgoing)
             except DeliveryRefused as error:
                 _log.warning("delivery_refused", inbox_id=task.item.id, error=str(error))
                 state = InboxState.DROPPED

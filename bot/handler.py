@@ -16,10 +16,12 @@ import structlog
 
 from bot import replies
 from bot.agent import Agent, TurnResult
-from bot.attachments import DEFAULT_LIMITS, AttachmentLimits, read_attachments, stored_form
+from bot.attachments import DEFAULT_LIMITS, AttachmentLimits, read_attachments
 from bot.budgets import Budgets
 from bot.chat import ChannelAdapter, DeliveryFailed, IncomingMessage, incoming_from_json, incoming_to_json
 from bot.delivery import Delivery, Task
+from bot.incoming import memory_of, stored_form
+from bot.measures import Measures
 from bot.refusals import Refusals
 from bot.reply_stream import Sleep
 from bot.scope_queues import ScopeQueues
@@ -47,6 +49,7 @@ class ChatHandler:
         drafts: STREAM_REPLIES, whether an answer is shown while it is written.
         sleep: waits for so many seconds.
         budgets: what may be used in a day; None for no limits.
+        measures: times what a turn takes.
 
     Attributes:
         refusals: the channels that take no answers for now.
@@ -63,15 +66,22 @@ class ChatHandler:
         drafts: bool = True,
         sleep: Sleep = asyncio.sleep,
         budgets: Budgets | None = None,
+        measures: Measures | None = None,
     ) -> None:
         self._system = system
         self._agent = agent
         self._clock = clock
+        self._measures = measures or Measures()
         self._budgets = budgets or Budgets(system=system, clock=clock, zone=system.parameters.zone)
         self._attachment_limits = attachment_limits
         self.refusals = Refusals(clock)
         self._delivery = Delivery(
-            system=system, admin_reads_dms=admin_reads_dms, drafts=drafts, sleep=sleep, refusals=self.refusals
+            system=system,
+            admin_reads_dms=admin_reads_dms,
+            drafts=drafts,
+            sleep=sleep,
+            refusals=self.refusals,
+            measures=self._measures,
         )
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
@@ -102,7 +112,7 @@ class ChatHandler:
 
     async def _take_up(self, incoming: IncomingMessage) -> bool:
         incoming = replace(incoming, text=redact(clean(incoming.text)), author_name=clean(incoming.author_name))
-        memory = self._memory_of(incoming)
+        memory = memory_of(self._system, incoming)
         item = await self._system.stores.inbox.accept(
             memory.place.scope,
             conversation=incoming.conversation.key,
@@ -155,16 +165,11 @@ class ChatHandler:
         where = incoming.conversation
         return where.key if where.key in self._channels else where.platform
 
-    def _memory_of(self, incoming: IncomingMessage) -> PersonMemory:
-        where = incoming.conversation
-        return self._system.conversation(
-            person=incoming.person, audience=where.audience, conversation=where.key, community=where.community
-        )
-
     async def _turn(self, task: Task) -> None:
         log = _log.bind(inbox_id=task.item.id, conversation=task.incoming.conversation.key)
         try:
-            await self._answer(task)
+            with self._measures.phase("turn"):
+                await self._answer(task)
         except DeliveryFailed as error:
             log.warning("delivery_failed", error=str(error))
         except AnsweredElsewhere:
@@ -185,13 +190,13 @@ class ChatHandler:
         elif not task.incoming.text:
             await self._delivery.deliver(task, replies.EMPTY_MESSAGE)
         elif (full := await self._budgets.admit(task.incoming)) is not None:
-            await self._memory_of(task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
+            await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
             await self._delivery.deliver(task, full)
         else:
             await self._take_turn(task)
 
     async def _take_turn(self, task: Task) -> None:
-        memory = await self._memory_of(task.incoming).with_links()
+        memory = await memory_of(self._system, task.incoming).with_links()
         exchange: Exchange | None = None
         failed = False
         try:
@@ -235,7 +240,7 @@ class ChatHandler:
 
     async def _give_up(self, task: Task) -> None:
         if task.incoming.text and task.item.message_id is None:
-            await self._memory_of(task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
+            await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
         if task.draft is None:
             await self._system.outbox.mark(task.item, InboxState.DROPPED)
         else:

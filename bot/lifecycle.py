@@ -18,11 +18,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import structlog
 
 from bot.chat import ChannelAdapter, PlatformAdapter
+from bot.circuit_breaker import CircuitBreaker
 from bot.commands import Commands
-from bot.config import ConfigurationError, Settings
+from bot.config import Settings
+from bot.fair_slots import FairSlots
 from bot.following import Following
 from bot.handler import ChatHandler
 from bot.listener import Listener
+from bot.loop_watch import watching_the_loop
+from bot.measures import Measures
 from bot.reminders import Reminders
 from bot.scheduler import Scheduler
 from bot.tools_channel import ChannelReading
@@ -31,7 +35,7 @@ from memory.ports import Clock
 from memory.system import MemorySystem
 
 if TYPE_CHECKING:
-    from bot.web import Handler, WebServer
+    from bot.web import Handler
 
 _log = structlog.get_logger(__name__)
 
@@ -56,6 +60,9 @@ class Application:
     following: Following
     commands: Commands
     clock: Clock
+    measures: Measures
+    slots: FairSlots
+    breakers: tuple[CircuitBreaker, ...]
 
     def attach(self, channels: Mapping[str, ChannelAdapter]) -> None:
         """Say how answers travel: adapters by platform, or by conversation key where one serves a single one."""
@@ -88,46 +95,34 @@ async def serve(app: Application, adapters: Sequence[PlatformAdapter], *, slack_
         AdapterStartFailed: a platform refuses us or cannot be reached.
         ConfigurationError: the web server cannot listen where HOST and PORT say.
     """
+    from bot.pages import listen  # aiohttp, which the terminal does without
+
     async with AsyncExitStack() as stack:
         stop = await stack.enter_async_context(_stop_signals())
-        server = await _listen(app.settings, adapters, slack_events)
-        stack.push_async_callback(server.close)
+        answering = asyncio.Event()
+        for server in await listen(app, adapters, answering, slack_events):
+            stack.push_async_callback(server.close)
         app.attach({adapter.platform: adapter for adapter in adapters})
         await stack.enter_async_context(_background(app))
+        await stack.enter_async_context(watching_the_loop(app.measures))
         for adapter in adapters:
             stack.push_async_callback(adapter.stop)
         await _first(stop.wait(), _start(adapters))
         if stop.is_set():
             return
         app.handler.open()
+        answering.set()
         _log.info("ready", platforms=[adapter.platform for adapter in adapters])
         try:
             await _first(stop.wait(), *(adapter.closed() for adapter in adapters))
         finally:
             _log.info("stopping")
+            answering.clear()
             await app.handler.drain(_DRAIN_SECONDS)
 
 
 async def _start(adapters: Sequence[PlatformAdapter]) -> None:
     await asyncio.gather(*(adapter.start() for adapter in adapters))
-
-
-async def _listen(settings: Settings, adapters: Sequence[PlatformAdapter], slack_events: Handler | None) -> WebServer:
-    from bot import web  # aiohttp, which the terminal does without
-
-    def health() -> Mapping[str, Any]:
-        states = {adapter.platform: adapter.state() for adapter in adapters}
-        return {"ok": all(state["connected"] for state in states.values()), "platforms": states}
-
-    pages = web.build_app(health=health, slack_events=slack_events)
-    try:
-        server = await web.serve(pages, settings.host, settings.port)
-    except OSError as error:
-        problem = f"PORT: the web server cannot listen on {settings.host}:{settings.port} ({error.strerror})."
-        remedy = "Choose another port, or 0 for any free one; the address is HOST. Example: PORT=8081"
-        raise ConfigurationError([f"{problem} {remedy}"]) from error
-    _log.info("listening", host=settings.host, port=server.port)
-    return server
 
 
 async def converse(app: Application, console: ConsoleChannel) -> None:

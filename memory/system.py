@@ -21,6 +21,7 @@ from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.policy.audience import reach_of, reach_of_person, scope_of
+from memory.policy.histogram import Histogram
 from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
@@ -69,6 +70,11 @@ class MemorySystem:
     def parameters(self) -> MemoryParameters:
         """The numbers in force now."""
         return self.in_force.current
+
+    @property
+    def retrieval_seconds(self) -> Histogram:
+        """How long each look into memory took since the start."""
+        return self._services.retriever.seconds
 
     def conversation(
         self, *, person: str, audience: str, conversation: str, community: str | None = None

@@ -14,6 +14,7 @@ from bot.chat import Conversation, IncomingMessage
 from bot.following import Following
 from bot.handler import ChatHandler
 from bot.listener import Listener
+from bot.measures import Measures
 from bot.reminders import Reminders
 from bot.reply_stream import Sleep
 from bot.speaking import SpeakingRules
@@ -104,6 +105,7 @@ async def running(
     limits: Mapping[Limit, int] | None = None,
     owners: frozenset[str] = frozenset(),
     admins_exempt: bool = True,
+    measures: Measures | None = None,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
 
@@ -120,6 +122,7 @@ async def running(
         served_tools: those of servers.
         start: whether to take up what was left and begin to answer.
         limits, owners, admins_exempt: as ``Budgets`` takes them.
+        measures: where turns are counted.
     """
     clock = clock or FakeClock()
     counter = counter or WordTokenCounter()
@@ -142,6 +145,7 @@ async def running(
             toolbox=toolbox_for(parameters, (*reading.tools, *extra_tools), served_tools),
             counter=counter,
             secret=b"test",
+            measures=measures,
         )
         budgets = Budgets(
             system=system,
@@ -151,7 +155,9 @@ async def running(
             owners=owners,
             admins_exempt=admins_exempt,
         )
-        handler = ChatHandler(system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts, budgets=budgets)
+        handler = ChatHandler(
+            system=system, agent=agent, clock=clock, sleep=sleep, drafts=drafts, budgets=budgets, measures=measures
+        )
         handler.attach({channel.platform: channel})
         reminders = Reminders(system=system, clock=clock, sweep_seconds=5)
         reminders.attach({channel.platform: channel})

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, field_validator
 
 from bot.config.fields import setting
+
+_PRICE = re.compile(r"([\w.-]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
 
 LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
@@ -34,7 +37,43 @@ class ProcessSettings(BaseModel):
         le=65_535,
     )
 
+    metrics_host: str = setting(
+        "127.0.0.1", "Address on which numbers for Prometheus are shown.", "10.0.0.5", min_length=1
+    )
+    metrics_port: int = setting(9464, "Port of that page; 0 for any free one.", "9464", ge=0, le=65_535)
+    model_prices: str | None = setting(
+        None,
+        "US dollars for a million tokens that a model reads and writes, for the estimated cost.",
+        "claude-sonnet-5-5=3/15",
+    )
+
+    @field_validator("model_prices")
+    @classmethod
+    def _are_prices(cls, value: str | None) -> str | None:
+        prices_of(value)
+        return value
+
+    @property
+    def prices(self) -> dict[str, tuple[float, float]]:
+        """By model: US dollars for a million tokens read, and written."""
+        return prices_of(self.model_prices)
+
     @property
     def database_address(self) -> str:
         """The database's address, with the default in DATA_DIR filled in."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser() / 'keepsake.db'}"
+
+
+def prices_of(listed: str | None) -> dict[str, tuple[float, float]]:
+    """The prices in a list as ``model=read/written``, separated by commas.
+
+    Raises:
+        ValueError: the list is written in another way.
+    """
+    prices = {}
+    for entry in filter(None, (one.strip() for one in (listed or "").split(","))):
+        found = _PRICE.fullmatch(entry)
+        if found is None:
+            raise ValueError(f"{entry[:60]!r} is no price of a model")
+        prices[found[1]] = (float(found[2]), float(found[3]))
+    return prices

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Update, and_, bindparam, delete, exists, insert, or_, select, update
+from sqlalchemy import Row, Update, and_, bindparam, delete, exists, func, insert, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -146,6 +146,13 @@ class JobStore:
     async def unfinished(self, scope: Scope) -> list[Job]:
         """The pending and dead jobs of a scope, oldest first."""
         return await self._found(and_(in_scope(jobs, scope), jobs.c.state != JobState.DONE))
+
+    async def by_state(self) -> dict[str, int]:
+        """How many jobs of everybody there are, by state."""
+        query = select(jobs.c.state, func.count().label("jobs")).group_by(jobs.c.state)
+        async with self._database.read() as connection:
+            counted = {row.state: row.jobs for row in await connection.execute(query)}
+        return {state.value: counted.get(state.value, 0) for state in JobState}
 
     async def dead(self) -> list[Job]:
         """The dead jobs of everybody, for the operator: they hold no text."""

@@ -8,6 +8,7 @@ Invariant: a message comes out as it went in, part by part, in the order it was 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -97,6 +98,7 @@ class RecallStore:
         self._database = database
         self._search = search
         self._ids = ids
+        self.evicted: Counter[str] = Counter()
 
     async def append(
         self,
@@ -172,6 +174,7 @@ class RecallStore:
         staying = [count for message_id, count in tokens.items() if message_id not in message_ids]
         evicted = len(tokens) - len(staying)
         if evicted:
+            tx.after_commit(lambda: self.evicted.update({reason.value: evicted}))
             tx.after_commit(
                 lambda: _log.info(
                     "eviction",

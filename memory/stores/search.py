@@ -75,6 +75,11 @@ class SearchStore:
         self._queue = EmbeddingQueue(database, embedder, self._vectors)
         self._excerpts = ExcerptReader(embedder)
 
+    @property
+    def index_builds(self) -> int:
+        """How often an index was built from the rows, since the start."""
+        return self._vectors.builds
+
     async def put(self, scope: Scope, tx: Transaction, *, source: Source, items: Sequence[tuple[int, str]]) -> None:
         """Make records searchable, in place of whatever was searchable of them.
 

@@ -130,6 +130,7 @@ class VectorCache:
         self._capacity_bytes = capacity_bytes
         self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
         self._held_bytes = 0
+        self.builds = 0
         self._lock = threading.Lock()  # over the three above and the next one; never held while anything is read
         self._building: WeakValueDictionary[_Key, threading.Lock] = WeakValueDictionary()
 
@@ -235,6 +236,7 @@ class VectorCache:
         while rows := connection.execute(self._page(scope, source, place)).all():
             place = (rows[-1].record_id, rows[-1].chunk)
             index.add([row.id for row in rows], vectors_from_bytes([row.vector for row in rows], dimensions))
+        self.builds += 1
         _log.info("vector_index_built", source=source.value, vectors=len(index))
         return _CachedIndex(index, built_at)
 

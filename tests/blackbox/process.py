@@ -106,7 +106,7 @@ async def keepsake_run(folder: Path, settings: Mapping[str, str]) -> AsyncIterat
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bot", "run"),
         cwd=folder,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT), "PORT": "0", **settings},
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(_ROOT), "PORT": "0", "METRICS_PORT": "0", **settings},
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
