@@ -27,6 +27,7 @@ from adapters.discord_errors import CONNECTION_ERRORS, PORTAL, start_failure
 from adapters.discord_files import fetch_file
 from adapters.discord_history import recent_messages
 from adapters.discord_message import PLATFORM, heard_in
+from bot.actions import Actions
 from bot.changes import OnChange, PlatformChange, ignore_change
 from bot.chat import AttachedFile, Conversation, IncomingMessage, OnMessage, OutgoingMessage
 from bot.commands import Commands
@@ -47,6 +48,7 @@ class _Client(ChangeEvents):
         adapter: DiscordAdapter,
         *,
         commands: Commands | None,
+        actions: Actions | None,
         message_content: bool,
         guild_ready_timeout: float,
     ) -> None:
@@ -61,7 +63,7 @@ class _Client(ChangeEvents):
             guild_ready_timeout=guild_ready_timeout,
         )
         self._adapter = adapter
-        self.tree = None if commands is None else SlashCommands(self, commands)
+        self.tree = None if commands is None else SlashCommands(self, commands, actions or Actions((), commands))
 
     async def setup_hook(self) -> None:
         if self.tree is not None:
@@ -74,6 +76,10 @@ class _Client(ChangeEvents):
 
     async def on_message(self, message: discord.Message) -> None:
         await self._adapter.receive(message)
+
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        if self.tree is not None:
+            await self.tree.clicked(interaction)
 
     async def on_ready(self) -> None:
         _log.info("discord_ready", servers=len(self.guilds), message_content=self.intents.message_content)
@@ -92,6 +98,7 @@ class DiscordAdapter:
         is_for_us: says which those are. Asked about all that is said.
         on_change: follows edits and deletions, and which servers the bot is in.
         commands: offered as slash commands; None for a bot that only chats.
+        actions: offered in the menus of messages and below answers.
         api_url: another address for Discord's API, as ``https://host/api/v10``.
         gateway_url: another address for its gateway, as ``wss://host/``.
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
@@ -107,6 +114,7 @@ class DiscordAdapter:
         is_for_us: IsForUs = plainly_for_us,
         on_change: OnChange = ignore_change,
         commands: Commands | None = None,
+        actions: Actions | None = None,
         api_url: str | None = None,
         gateway_url: str | None = None,
         guild_ready_timeout: float = 2.0,
@@ -117,6 +125,7 @@ class DiscordAdapter:
         self._on_change = on_change
         self._order = asyncio.Lock()
         self._commands = commands
+        self._actions = actions
         self._api_url = api_url
         self._gateway_url = gateway_url
         self._guild_ready_timeout = guild_ready_timeout
@@ -153,6 +162,7 @@ class DiscordAdapter:
         client = _Client(
             self,
             commands=self._commands,
+            actions=self._actions,
             message_content=message_content,
             guild_ready_timeout=self._guild_ready_timeout,
         )

@@ -37,19 +37,22 @@ class Confirmation(discord.ui.View):
 
     Args:
         label: what the button says.
+        custom_id: its id.
         asked: the command that asks to confirm.
         confirmed: runs after the press, which is acknowledged already.
         failed: told what went wrong in ``confirmed``.
     """
 
-    def __init__(self, *, label: str, asked: discord.Interaction, confirmed: OnClick, failed: OnFailure) -> None:
+    def __init__(
+        self, *, label: str, custom_id: str, asked: discord.Interaction, confirmed: OnClick, failed: OnFailure
+    ) -> None:
         super().__init__(timeout=_CONFIRM_WITHIN)
         self._caller = asked.user.id
         self._confirmed = confirmed
         self._failed = failed
         self.shown: discord.WebhookMessage | None = None
         button: discord.ui.Button[Confirmation] = discord.ui.Button(
-            label=label[:_LABEL_LIMIT], style=discord.ButtonStyle.danger, custom_id=f"confirm:{asked.id}"
+            label=label[:_LABEL_LIMIT], style=discord.ButtonStyle.danger, custom_id=custom_id
         )
         button.callback = self._pressed  # type: ignore[method-assign]  # discord.py's own way for a button made here
         self.add_item(button)
@@ -82,13 +85,13 @@ class Confirmation(discord.ui.View):
         await self._failed(interaction, error)
 
 
-async def send_reply(interaction: discord.Interaction, reply: CommandReply, confirmation: Confirmation | None) -> None:
+async def send_reply(interaction: discord.Interaction, reply: CommandReply, below: discord.ui.View | None) -> None:
     """Answer a command that is acknowledged already: up to five parts, or the beginning and a file with all of it.
 
     Args:
         interaction: the command or the press of a button.
         reply: the answer.
-        confirmation: a button below the answer.
+        below: what stands below the answer.
 
     Raises:
         discord.HTTPException: Discord did not take a part.
@@ -103,9 +106,9 @@ async def send_reply(interaction: discord.Interaction, reply: CommandReply, conf
             files.append(discord.File(io.BytesIO(fitting.content), filename=fitting.name))
     for text in texts[:-1]:
         await _follow_up(interaction, text)
-    shown = await _follow_up(interaction, texts[-1] if texts else "", files, confirmation)
-    if confirmation is not None:
-        confirmation.shown = shown
+    shown = await _follow_up(interaction, texts[-1] if texts else "", files, below)
+    if isinstance(below, Confirmation):
+        below.shown = shown
 
 
 async def tell(interaction: discord.Interaction, text: str) -> None:

@@ -1,15 +1,14 @@
 """The command table as Discord's slash commands: registered, offered, run, and answered.
 
-Invariant: every command is acknowledged before anything else is done, and answered for its caller alone. Who
-administers a server is read from the very interaction that needs it, whatever the server's settings let through.
+Invariant: every command is acknowledged before anything else is done, and answered for its caller alone. Whoever
+calls while the bot stops is told so.
 """
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import secrets
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,17 +17,21 @@ import discord
 import structlog
 from discord import app_commands
 
+from adapters.discord_actions import DiscordActions
 from adapters.discord_answers import Confirmation, send_reply, tell
-from adapters.discord_message import PLATFORM, conversation_in, link_to
+from adapters.discord_calls import caller_of, invocation_of
+from adapters.discord_underway import Underway
 from bot import replies
-from bot.commands import Argument, Caller, Command, Commands, Group, Invocation, Kind
+from bot.actions import Actions
+from bot.commands import Argument, Command, Commands, Group, Invocation, Kind
 
 _log = structlog.get_logger(__name__)
 
 _DESCRIPTION_LIMIT = 100
 _MOST_CHOICES = 25
-_STOP_SECONDS = 2.0
 _COMMAND_CHANGED = "This command has changed. Reload Discord (Ctrl+R) and choose it again."
+_BUTTON_OF_BEFORE = "I was restarted since this was asked, and have done nothing. Call the command again."
+_CONFIRM = "confirm"
 
 # Unknown interaction, unknown webhook, token expired, acknowledged already: nobody waits for an answer any more.
 _ENDED = frozenset({10062, 10015, 50027, 40060})
@@ -64,17 +67,21 @@ class SlashCommands(app_commands.CommandTree[discord.Client]):
     Args:
         client: the connection.
         commands: the table, and what runs it.
+        actions: what is offered in the menus of messages and below answers.
     """
 
-    def __init__(self, client: discord.Client, commands: Commands) -> None:
+    def __init__(self, client: discord.Client, commands: Commands, actions: Actions) -> None:
         super().__init__(client, allowed_installs=app_commands.AppInstallationType(guild=True, user=False))
         self._commands = commands
-        self._running: set[asyncio.Task[Any]] = set()
-        self._stopping = False
+        self._underway = Underway()
+        self._actions = DiscordActions(actions, underway=self._underway, failed=self.on_error)
+        self._start = secrets.token_hex(4)  # told apart by it are the buttons of this process, which wait for a click
         for group in Group:
             rows = [row for row in commands.table if row.group is group]
             if rows:
                 self.add_command(self._top_level(group, rows))
+        for menu in self._actions.menus():
+            self.add_command(menu)
 
     # registration
 
@@ -142,44 +149,49 @@ class SlashCommands(app_commands.CommandTree[discord.Client]):
     # calls
 
     async def interaction_check(self, interaction: discord.Interaction, /) -> bool:
-        """Nothing is begun while the bot is stopping."""
-        return not self._stopping
+        """Nothing is begun while the bot is stopping, and whoever calls then is told so."""
+        if self._underway.stopping and interaction.type is not discord.InteractionType.autocomplete:
+            await tell(interaction, replies.STOPPING)
+        return not self._underway.stopping
 
     async def stop(self) -> None:
-        """Begin no more commands, and end with those that run; one that takes too long is cancelled."""
-        self._stopping = True
-        if self._running:
-            _, late = await asyncio.wait(self._running, timeout=_STOP_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
+        """Begin no more commands, and end with those that run; see ``Underway.stop``."""
+        await self._underway.stop()
+
+    async def clicked(self, interaction: discord.Interaction) -> None:
+        """Take in any interaction: the clicks among them that are ours are answered here."""
+        data: Mapping[str, Any] = interaction.data or {}
+        kind, _, of = str(data.get("custom_id", "")).partition(":")
+        if kind == _CONFIRM and not of.startswith(f"{self._start}:"):
+            await tell(interaction, _BUTTON_OF_BEFORE)
+        else:
+            await self._actions.clicked(interaction)
 
     async def _perform(self, interaction: discord.Interaction, row: Command, options: Mapping[str, object]) -> None:
         await interaction.response.defer(ephemeral=True, thinking=True)
-        await self._followed(self._answer(interaction, row, invocation_of(interaction, options)))
+        await self._underway.follow(interaction, self._answer(interaction, row, invocation_of(interaction, options)))
 
     async def _answer(self, interaction: discord.Interaction, row: Command, invocation: Invocation) -> None:
         reply = await self._commands.run(row.group, row.name, invocation)
-        confirmation = None
+        below = self._actions.below(interaction, reply)
         if reply.confirm is not None:
 
             async def confirmed(click: discord.Interaction) -> None:
-                if self._stopping:
+                if self._underway.stopping:
+                    await tell(click, replies.STOPPING)
                     return
                 # Who clicks is asked anew: permissions may have been taken away meanwhile.
                 again = replace(invocation, caller=caller_of(click), confirmed=True)
-                await self._followed(self._answer(click, row, again))
+                await self._underway.follow(click, self._answer(click, row, again))
 
-            confirmation = Confirmation(
-                label=reply.confirm, asked=interaction, confirmed=confirmed, failed=self.on_error
+            below = Confirmation(
+                label=reply.confirm,
+                custom_id=f"{_CONFIRM}:{self._start}:{interaction.id}",
+                asked=interaction,
+                confirmed=confirmed,
+                failed=self.on_error,
             )
-        await send_reply(interaction, reply, confirmation)
-
-    async def _followed(self, answering: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(answering)
-        self._running.add(task)
-        task.add_done_callback(self._running.discard)
-        await task
+        await send_reply(interaction, reply, below)
 
     async def on_error(self, interaction: discord.Interaction, error: Exception, /) -> None:
         """Say that a command failed, to its caller; where nobody waits any more, only log it."""
@@ -193,43 +205,6 @@ class SlashCommands(app_commands.CommandTree[discord.Client]):
         error_id = secrets.token_hex(4)
         _log.error("discord_command_broke", error_id=error_id, exc_info=cause)
         await tell(interaction, replies.bug(error_id))
-
-
-def invocation_of(interaction: discord.Interaction, options: Mapping[str, object]) -> Invocation:
-    """A call as the application knows it; persons as ``discord:<id>``, options left out as nothing."""
-    channel = interaction.channel or discord.Object(interaction.channel_id or 0)
-    return Invocation(
-        caller=caller_of(interaction),
-        conversation=conversation_in(channel, interaction.guild),
-        arguments={name: _as_text(value) for name, value in options.items() if value is not None},
-        link_to=link_to,
-    )
-
-
-def caller_of(interaction: discord.Interaction) -> Caller:
-    """Who called, with the server as administered only where Discord says so in this interaction."""
-    return Caller(
-        person=f"{PLATFORM}:{interaction.user.id}",
-        name=interaction.user.display_name,
-        admin_of=frozenset({f"guild:{interaction.guild_id}"} if _administers(interaction) else ()),
-    )
-
-
-def _administers(interaction: discord.Interaction) -> bool:
-    """By the channel and by the member's roles: what a channel's settings grant counts for that channel only."""
-    guild, member = interaction.guild, interaction.user
-    if guild is None or guild.unavailable or not isinstance(member, discord.Member):
-        return False
-    return all(
-        permissions.administrator or permissions.manage_guild
-        for permissions in (interaction.permissions, member.guild_permissions)
-    )
-
-
-def _as_text(value: object) -> str:
-    if isinstance(value, discord.abc.User | discord.Object):
-        return f"{PLATFORM}:{value.id}"
-    return str(value)
 
 
 def _option_value(argument: Argument, value: str) -> str | int:
@@ -263,7 +238,9 @@ def _essences(commands: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]
 
 def _essence(payload: Mapping[str, Any]) -> dict[str, Any]:
     """What people notice of a command; what Discord adds, or leaves out as its default, is left out here too."""
-    essence = {name: payload[name] for name in ("name", "type", "description")}
+    essence = {"name": payload["name"], "type": payload["type"]}
+    if payload.get("description"):  # what stands in the menu of a message has none
+        essence["description"] = payload["description"]
     for name in ("default_member_permissions", "required", "autocomplete"):
         if payload.get(name):
             essence[name] = int(payload[name])  # Discord writes permissions as text

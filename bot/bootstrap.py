@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from bot.action_table import ACTION_TABLE
+from bot.actions import Actions
 from bot.agent import Agent
 from bot.budgets import Budgets
 from bot.command_table import COMMAND_TABLE
@@ -142,6 +144,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             reminders=Reminders(system=system, clock=clock, sweep_seconds=settings.reminder_sweep_seconds),
             following=Following(system=system, accept=handler.accept, clock=clock),
             commands=commands,
+            actions=Actions(ACTION_TABLE, commands),
             clock=clock,
         )
 
@@ -258,6 +261,7 @@ def _discord(application: Application) -> DiscordAdapter | None:
         is_for_us=application.listener.is_for_us,
         on_change=application.following.apply,
         commands=application.commands,
+        actions=application.actions,
         api_url=settings.discord_api_url,
         gateway_url=settings.discord_gateway_url,
     )

@@ -93,6 +93,7 @@ class Invocation:
         conversation: where it was called.
         arguments: by name; persons in our own form (``discord:<id>``).
         confirmed: whether the caller has confirmed what the first reply asked to confirm.
+        message: the platform's id of the message that it was called on; None where it was called on none.
         link_to: links to messages on the platform that it was called on.
     """
 
@@ -100,6 +101,7 @@ class Invocation:
     conversation: Conversation
     arguments: Mapping[str, str] = field(default_factory=dict)
     confirmed: bool = False
+    message: str | None = None
     link_to: LinkTo = no_link
 
 
@@ -112,6 +114,21 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Offer:
+    """An action that is offered below an answer.
+
+    Attributes:
+        action: its name in the table of actions.
+        subject: what it is offered on.
+        label: other words than the action's own; empty for those.
+    """
+
+    action: str
+    subject: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReply:
     """What a command answers, for the caller's eyes alone.
 
@@ -121,12 +138,16 @@ class CommandReply:
         confirm: label of the button that runs the same call again with ``confirmed``; None where nothing is to be
             confirmed.
         succeeded: False where the text says why nothing was done.
+        choices: things to choose one of, in a menu below; may be more than a platform shows.
+        offers: buttons below. A platform without buttons shows neither.
     """
 
     text: str
     attachment: Attachment | None = None
     confirm: str | None = None
     succeeded: bool = True
+    choices: tuple[Offer, ...] = ()
+    offers: tuple[Offer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,33 +246,40 @@ class Commands:
             name: the sub-command.
             invocation: who calls it, where and with what.
         """
+        command = self._by_name.get((group, name))
+        if command is None:
+            known = ", ".join(command.name for command in self.table if command.group is group)
+            text = f"There is no command {group} {name}. Commands: {known}."
+            return CommandReply(text=text, succeeded=False)
+        return await self.run_row(command, invocation)
+
+    async def run_row(self, command: Command, invocation: Invocation) -> CommandReply:
+        """Run a command that need not stand in the table; see ``run``."""
         try:
-            command, invocation = self._checked(group, name, invocation)
-            return await command.run(self._services, invocation)
+            return await command.run(self._services, self._checked(command, invocation))
         except MemorySystemError as error:
             return CommandReply(text=replies.trouble(error), succeeded=False)
         except Exception:  # noqa: BLE001  # the outermost handler of commands: the caller is told, the operator finds the id
             error_id = secrets.token_hex(4)
-            _log.exception("command_broke", command=f"{group} {name}", error_id=error_id)
+            _log.exception("command_broke", command=f"{command.group} {command.name}", error_id=error_id)
             return CommandReply(text=replies.bug(error_id), succeeded=False)
 
     async def suggest(self, group: Group, name: str, argument: str, invocation: Invocation) -> Sequence[Suggestion]:
         """Values to choose for an argument; none where the caller may not see them."""
+        command = self._by_name.get((group, name))
+        asked = next((known for known in command.arguments if known.name == argument), None) if command else None
+        return await self.suggestions(command, asked, invocation) if command and asked else ()
+
+    async def suggestions(self, command: Command, argument: Argument, invocation: Invocation) -> Sequence[Suggestion]:
+        """Values for an argument of a command that need not stand in the table; see ``suggest``."""
         try:
-            command, invocation = self._checked(group, name, invocation, complete=False)
-            asked = next((known for known in command.arguments if known.name == argument), None)
-            return await asked.suggest(self._services, invocation) if asked and asked.suggest else ()
+            invocation = self._checked(command, invocation, complete=False)
+            return await argument.suggest(self._services, invocation) if argument.suggest else ()
         except MemorySystemError:
             return ()
 
-    def _checked(
-        self, group: Group, name: str, invocation: Invocation, *, complete: bool = True
-    ) -> tuple[Command, Invocation]:
-        command = self._by_name.get((group, name))
-        if command is None:
-            known = ", ".join(command.name for command in self.table if command.group is group)
-            raise InvalidInput(f"There is no command {group} {name}. Commands: {known}.")
-        if group is Group.MEMORY and not may_administer(invocation, self._services.owners):
+    def _checked(self, command: Command, invocation: Invocation, *, complete: bool = True) -> Invocation:
+        if command.group is Group.MEMORY and not may_administer(invocation, self._services.owners):
             raise InvalidInput("Only an admin of this community may do that.")
         given = {key: value.strip() for key, value in invocation.arguments.items() if value.strip()}
         unknown = set(given) - {argument.name for argument in command.arguments}
@@ -259,7 +287,7 @@ class Commands:
         if unknown or (missing and complete):
             wanted = [f"- {argument.name}: {argument.help}" for argument in missing]
             raise InvalidInput("\n".join([f"Write: `/{command.usage}`", *wanted]))
-        return command, replace(invocation, arguments=given)
+        return replace(invocation, arguments=given)
 
 
 def may_administer(invocation: Invocation, owners: frozenset[str]) -> bool:

@@ -9,15 +9,19 @@ from collections.abc import Sequence
 
 from bot import fact_views as views
 from bot.command_targets import Target, about_person, noted, target, with_hint
-from bot.commands import Argument, Command, CommandReply, Group, Invocation, Services, Suggestion
+from bot.commands import Argument, Command, CommandReply, Group, Invocation, Offer, Services, Suggestion
 from bot.fact_names import chosen_fact, chosen_revision, of_fact
+from memory.errors import InvalidInput
 from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope, scope_of
 from memory.policy.text import clean
+from memory.processes.provenance import Explanation
 from memory.processes.undo import By
-from memory.records import Fact, FactRevision, FactState, Reach
+from memory.records import Fact, FactRevision, FactState, Reach, Source
+from memory.stores.answer_posts import ExchangeKey
 
 _LISTED = 100
+FACTS_ON_A_PAGE = 25  # what the narrowest menu takes
 _FOUND = 10
 _CHANGES = 20
 _ALL_CHANGES = 10_000
@@ -39,10 +43,27 @@ async def _facts(services: Services, call: Invocation) -> CommandReply:
     if not found:
         return CommandReply(text="I know no facts about you yet.")
     heading = "What I know about you, newest first:" if query is None else "What fits best of what I know about you:"
-    return CommandReply(text=f"{heading}\n{_shown(found)}")
+    more = (Offer(action="facts", subject="2", label="Older facts"),) if len(found) > FACTS_ON_A_PAGE else ()
+    return CommandReply(text=f"{heading}\n{_shown(found)}", choices=fact_choices(found), offers=more)
+
+
+def fact_choices(facts: Sequence[Fact]) -> tuple[Offer, ...]:
+    """What a menu of facts offers: each to be looked at, and then corrected, pinned or forgotten."""
+    return tuple(
+        Offer(action="fact", subject=handle_of(fact.id), label=views.in_a_line(fact.text))
+        for fact in facts[:FACTS_ON_A_PAGE]
+    )
+
+
+def fact_offers(fact: Fact) -> tuple[Offer, ...]:
+    """What can be done with a fact of one's own."""
+    names = ("correct", "unpin" if fact.pinned else "pin", "forget")
+    return tuple(Offer(action=name, subject=handle_of(fact.id)) for name in names)
 
 
 async def _why(services: Services, call: Invocation) -> CommandReply:
+    if call.message is not None:
+        return await _why_this(services, call, call.message)
     where = call.conversation
     scope = scope_of(call.caller.person, where.audience, services.system.parameters.sharing)
     session = await services.system.stores.sessions.open(scope, where.key)
@@ -53,11 +74,35 @@ async def _why(services: Services, call: Invocation) -> CommandReply:
     found = await services.system.oversight.provenance.of_last_reply(scope, where.key)
     if found is None:
         return CommandReply(text="I have not replied to you here yet.", succeeded=False)
-    return CommandReply(text=views.explanation(found, call.link_to))
+    return await _explained(services, call, found, "last")
+
+
+async def _why_this(services: Services, call: Invocation, message: str) -> CommandReply:
+    exchange = await own_exchange(services, call, message)
+    found = await services.system.oversight.provenance.of_exchange(exchange.scope, exchange.exchange_id)
+    if found is None:
+        return CommandReply(text="What so old an answer was given is not kept any more.", succeeded=False)
+    return await _explained(services, call, found, "this")
+
+
+async def own_exchange(services: Services, call: Invocation, message: str) -> ExchangeKey:
+    """The exchange of the caller's that a message here belongs to. Raises InvalidInput."""
+    posts, reach = services.system.stores.answer_posts, reach_of_person(call.caller.person)
+    exchange = await posts.exchange_at(reach, call.conversation.key, message)
+    if exchange is None:
+        raise InvalidInput("This is neither an answer to you nor anything that I keep of you.")
+    return exchange
+
+
+async def _explained(services: Services, call: Invocation, found: Explanation, which: str) -> CommandReply:
+    names = {one.source.record_id for one in found.given if one.source.source is Source.FACT}
+    facts = await services.system.stores.facts.get(reach_of_person(call.caller.person), sorted(names))
+    current = [fact for fact in facts if fact.state is FactState.CURRENT]
+    return CommandReply(text=views.explanation(found, call.link_to, which=which), choices=fact_choices(current))
 
 
 async def _forget(services: Services, call: Invocation) -> CommandReply:
-    fact = await _own_fact(services, call)
+    fact = await own_fact(services, call)
     await services.system.oversight.facts.forget(fact.scope, fact.id, by=_own(call))
     return CommandReply(
         text=f"Forgotten, and not learned again from what was said before:\n{_shown([fact])}\n"
@@ -66,7 +111,7 @@ async def _forget(services: Services, call: Invocation) -> CommandReply:
 
 
 async def _correct(services: Services, call: Invocation) -> CommandReply:
-    fact = await _own_fact(services, call)
+    fact = await own_fact(services, call)
     corrected = await services.system.oversight.facts.correct(
         fact.scope, fact.id, call.arguments["text"], by=_own(call)
     )
@@ -74,13 +119,13 @@ async def _correct(services: Services, call: Invocation) -> CommandReply:
 
 
 async def _pin(services: Services, call: Invocation) -> CommandReply:
-    fact = await _own_fact(services, call)
+    fact = await own_fact(services, call)
     pinned = await services.system.oversight.facts.pin(fact.scope, fact.id, pinned=True, by=_own(call))
     return CommandReply(text=f"Pinned: whatever I learn, this stays until you unpin it.\n{_shown([pinned])}")
 
 
 async def _unpin(services: Services, call: Invocation) -> CommandReply:
-    fact = await _own_fact(services, call)
+    fact = await own_fact(services, call)
     unpinned = await services.system.oversight.facts.pin(fact.scope, fact.id, pinned=False, by=_own(call))
     return CommandReply(text=f"No longer pinned:\n{_shown([unpinned])}")
 
@@ -133,7 +178,8 @@ def _own(call: Invocation) -> By:
     return By(person=call.caller.person, own=True)
 
 
-async def _own_fact(services: Services, call: Invocation) -> Fact:
+async def own_fact(services: Services, call: Invocation) -> Fact:
+    """The fact of the caller's that the argument ``fact`` names. Raises InvalidInput."""
     facts = await services.system.stores.facts.within(reach_of_person(call.caller.person))
     return chosen_fact(facts, call.arguments["fact"])
 

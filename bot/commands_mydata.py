@@ -9,7 +9,7 @@ import json
 from zoneinfo import available_timezones
 
 from bot import command_views as views
-from bot.commands import Argument, Attachment, Command, CommandReply, Group, Invocation, Services
+from bot.commands import Argument, Attachment, Command, CommandReply, Group, Invocation, Offer, Services
 from memory.errors import InvalidInput
 from memory.policy.audience import reach_of_person, scope_of
 from memory.records import Scope
@@ -27,7 +27,13 @@ async def _show(services: Services, call: Invocation) -> CommandReply:
     shown = "\n\n".join(views.overview(one) for one in found)
     paused = (await services.system.stores.consent.load(_scope(services, call))).paused_at
     note = f"\n\nPaused since {views.moment(paused)} UTC: nothing new is remembered." if paused else ""
-    return CommandReply(text=shown + note)
+    return CommandReply(text=shown + note, offers=own_offers(paused=paused is not None))
+
+
+def own_offers(*, paused: bool) -> tuple[Offer, ...]:
+    """What can be done with all of one's own memory."""
+    names = ("resume" if paused else "pause", "audit", "export", "erase")
+    return (Offer(action="facts", subject="1"), *(Offer(action=name) for name in names))
 
 
 async def _audit(services: Services, call: Invocation) -> CommandReply:

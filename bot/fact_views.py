@@ -69,10 +69,17 @@ def change(before: Fact, after: Fact, *, blind: bool = False) -> str:
     return states if blind else f"{states}\n{difference(_text(before), _text(after))}"
 
 
-def explanation(found: Explanation, link_to: LinkTo) -> str:
-    """What a reply was given, each with its reason, its date and where it comes from."""
+def explanation(found: Explanation, link_to: LinkTo, *, which: str = "last") -> str:
+    """What a reply was given, each with its reason, its date and where it comes from.
+
+    Args:
+        found: what it was given.
+        link_to: links to messages.
+        which: reply it is, ``last`` or ``this``.
+    """
     asked = f" to what you wrote ({_where(found.asked, link_to)})" if found.asked else ""
-    heading = f"My last reply here{asked}, of {moment(found.at)}, "
+    reply = "My last reply here" if which == "last" else "This reply"
+    heading = f"{reply}{asked}, of {moment(found.at)}, "
     if not found.given:
         return f"{heading}was given nothing from memory but what `/mydata show` shows and this conversation itself."
     given = [f"{number}. {_given(one, link_to)}" for number, one in enumerate(found.given, start=1)]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
+from bot.actions import Actions
 from bot.chat import ChannelAdapter, PlatformAdapter
 from bot.circuit_breaker import CircuitBreaker
 from bot.commands import Commands
@@ -59,6 +60,7 @@ class Application:
     listener: Listener
     following: Following
     commands: Commands
+    actions: Actions
     clock: Clock
     measures: Measures
     slots: FairSlots

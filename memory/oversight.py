@@ -23,6 +23,7 @@ from memory.processes.sittings import Sittings
 from memory.processes.undo import By, Undo
 from memory.records import Episode, MemoryBlock, Reach, Scope, Session, SummaryVersion
 from memory.services import Services
+from memory.stores.answer_posts import ExchangeKey
 from memory.stores.posts import PostStore
 
 
@@ -205,6 +206,14 @@ class Oversight:
         """Write a look into the audit log."""
         async with self._services.database.transaction() as tx:
             await self._services.stores.audit.note(scope, tx, actor=by.audited, action=action, detail=detail)
+
+    async def forget_exchange(self, exchange: ExchangeKey, *, by: By) -> bool:
+        """Let go of something a person said, with its answer; whether it was still kept. See ``Retraction.forget``."""
+
+        async def noted(tx: Transaction) -> None:
+            await self._services.stores.audit.note(exchange.scope, tx, actor=by.audited, action="mydata forget-message")
+
+        return await self._services.retraction.forget(exchange, noted=noted)
 
     async def end_session(self, session: Session, *, by: By) -> None:
         """End a session by an admin's word."""

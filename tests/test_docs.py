@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from bot.action_table import ACTION_TABLE
 from bot.cli import app
 from bot.command_table import COMMAND_TABLE
 from bot.config import Settings
@@ -62,6 +63,11 @@ def test_every_command_is_documented(command: str) -> None:
 @pytest.mark.parametrize("command", [command.usage for command in COMMAND_TABLE])
 def test_every_command_of_the_table_is_documented_with_its_arguments(command: str) -> None:
     assert f"| `/{command}` |" in COMMANDS
+
+
+@pytest.mark.parametrize("label", [action.label for action in ACTION_TABLE])
+def test_every_action_is_documented(label: str) -> None:
+    assert f"| {label} |" in COMMANDS
 
 
 @pytest.mark.parametrize("tool", [*(tool.name for tool in TOOL_TABLE), "read_channel", "read_attachment"])

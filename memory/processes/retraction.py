@@ -11,7 +11,7 @@ longer write what it makes of them (each looks again within its own transaction)
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
@@ -138,8 +138,12 @@ class Retraction:
         ours = {item.platform_id for item in waiting} | {message.platform_id for message in stored}
         return frozenset(platform_id for platform_id in ours if platform_id is not None)
 
-    async def forget(self, exchange: ExchangeKey) -> bool:
+    async def forget(self, exchange: ExchangeKey, *, noted: Callable[[Transaction], Awaitable[None]]) -> bool:
         """Let go of what somebody said with its answer and all that was made of it, as if they had deleted it.
+
+        Args:
+            exchange: which.
+            noted: writes down, in the same transaction, who wished it.
 
         Returns:
             Whether it was still kept.
@@ -149,6 +153,7 @@ class Retraction:
             said = [message for message in found if message.id == exchange.exchange_id]
             for message in said:
                 await self._remove(message, tx)
+                await noted(tx)
         self._runner.kick()
         return bool(said)
 

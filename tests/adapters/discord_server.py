@@ -16,6 +16,7 @@ from simcord.env import Env
 from adapters.discord_changes import ChangeEvents
 from adapters.discord_commands import SlashCommands
 from adapters.discord_message import heard_in
+from bot.actions import Action, Actions
 from bot.changes import PlatformChange
 from bot.commands import Command, Commands, Services
 from bot.config import load_settings
@@ -26,18 +27,20 @@ from tests.world import World, running
 class Client(ChangeEvents):
     """A bot around the commands; the adapter's own client is tested over the loopback double."""
 
-    def __init__(self, table: Sequence[Command], world: World) -> None:
+    def __init__(self, table: Sequence[Command], world: World, actions: Sequence[Action] = ()) -> None:
         super().__init__(
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
         )
-        self.tree = SlashCommands(
-            self,
-            Commands(table, Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock)),
-        )
+        services = Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock)
+        commands = Commands(table, services)
+        self.tree = SlashCommands(self, commands, Actions(actions, commands))
         self._world = world
 
     async def setup_hook(self) -> None:
         await self.tree.register()
+
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        await self.tree.clicked(interaction)
 
     async def on_message(self, message: discord.Message) -> None:
         assert self.user is not None
@@ -78,12 +81,16 @@ class Server:
 
 @asynccontextmanager
 async def server(
-    folder: Path, table: Sequence[Command], *, memory_model: ScriptedModel | None = None
+    folder: Path,
+    table: Sequence[Command],
+    *,
+    memory_model: ScriptedModel | None = None,
+    actions: Sequence[Action] = (),
 ) -> AsyncIterator[Server]:
     channel = RecordingChannel("discord")
     async with (
         running(folder, memory_model=memory_model, channel=channel) as world,
-        simcord.run(Client(table, world)) as env,
+        simcord.run(Client(table, world, actions)) as env,
     ):
         guild = env.create_guild()
         admins = guild.create_role("Admins", permissions=discord.Permissions(manage_guild=True))
