@@ -55,7 +55,12 @@ class _Client(ChangeEvents):
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice
         super().__init__(
             intents=discord.Intents(
-                guilds=True, guild_messages=True, dm_messages=True, message_content=message_content
+                guilds=True,
+                guild_messages=True,
+                dm_messages=True,
+                guild_reactions=True,
+                dm_reactions=True,
+                message_content=message_content,
             ),
             allowed_mentions=discord.AllowedMentions(everyone=False, users=False, roles=False, replied_user=True),
             max_messages=None,

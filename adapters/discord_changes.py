@@ -1,4 +1,4 @@
-"""From discord.py's events to what the application follows: edits, deletions, servers and channels that are left.
+"""From discord.py's events to what the application follows: edits, deletions, reactions, places that are left.
 
 Only raw events say of messages that are in no cache, which is nearly all of them.
 
@@ -12,7 +12,7 @@ from collections.abc import Collection
 import discord
 
 from adapters.discord_message import PLATFORM, words_of
-from bot.changes import MessageEdited, MessagesDeleted, PlaceLeft, PlacesKnown, PlatformChange
+from bot.changes import MessageEdited, MessagesDeleted, PlaceLeft, PlacesKnown, PlatformChange, Reaction
 
 
 class ChangeEvents(discord.Client):
@@ -31,6 +31,12 @@ class ChangeEvents(discord.Client):
 
     async def on_raw_bulk_message_delete(self, event: discord.RawBulkMessageDeleteEvent) -> None:
         await self.follow(deletion_of(event.channel_id, event.message_ids))
+
+    async def on_raw_reaction_add(self, event: discord.RawReactionActionEvent) -> None:
+        await self.follow(reaction_of(event, taken_back=False))
+
+    async def on_raw_reaction_remove(self, event: discord.RawReactionActionEvent) -> None:
+        await self.follow(reaction_of(event, taken_back=True))
 
     async def on_guild_remove(self, guild: discord.Guild) -> None:  # not called for an outage
         await self.follow(PlaceLeft(place=_server(guild)))
@@ -65,6 +71,17 @@ def edit_of(event: discord.RawMessageUpdateEvent, me: discord.ClientUser) -> Mes
 def deletion_of(channel_id: int, message_ids: Collection[int]) -> MessagesDeleted:
     """Messages that are gone: one, or many at a moderator's hand."""
     return MessagesDeleted(channel=_channel(channel_id), ids=tuple(map(str, sorted(message_ids))))
+
+
+def reaction_of(event: discord.RawReactionActionEvent, *, taken_back: bool) -> Reaction:
+    """A reaction that somebody added or took back."""
+    return Reaction(
+        channel=_channel(event.channel_id),
+        id=str(event.message_id),
+        person=f"{PLATFORM}:{event.user_id}",
+        sign=str(event.emoji),
+        taken_back=taken_back,
+    )
 
 
 def servers_of(client: discord.Client) -> PlacesKnown:

@@ -32,6 +32,8 @@ FILE_SCOPES = frozenset({"files:read"})
 """What reading files that people attach needs. Answering what they write works without."""
 SIGN_SCOPES = frozenset({"assistant:write", "reactions:write"})
 """What signs need besides: to be an agent in Slack's view of agents, and to react while an answer is written."""
+REACTION_SCOPES = frozenset({"reactions:read"})
+"""What hearing people's reactions to answers needs. Everything else works without."""
 
 _log = structlog.get_logger(__name__)
 

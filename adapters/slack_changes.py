@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from adapters.slack_events import file_of, moment_of
-from bot.changes import MessagesDeleted, PlaceEntered, PlaceLeft
+from bot.changes import MessagesDeleted, PlaceEntered, PlaceLeft, Reaction
 from bot.chat import AttachedFile
 
 CHANGE_EVENTS = (
@@ -24,6 +24,9 @@ CHANGE_EVENTS = (
     "tokens_revoked",
 )
 """The events of places that the app subscribes to, as its manifest lists them. Those of messages come with these."""
+
+REACTION_EVENTS = ("reaction_added", "reaction_removed")
+"""The events of reactions, likewise."""
 
 _TOMBSTONE = "tombstone"
 
@@ -61,7 +64,7 @@ def channel_key(team: str, channel: str) -> str:
 
 def read_change(
     body: Mapping[str, Any], *, bot_user: str
-) -> SlackEdit | MessagesDeleted | PlaceLeft | PlaceEntered | None:
+) -> SlackEdit | MessagesDeleted | Reaction | PlaceLeft | PlaceEntered | None:
     """The change that an event tells, or None if it tells none.
 
     Args:
@@ -74,6 +77,8 @@ def read_change(
         return None
     if event.get("type") == "message":
         return _change_of_message(event, team)
+    if event.get("type") in REACTION_EVENTS:
+        return _reaction(event, team)
     return _change_of_place(event, team, bot_user)
 
 
@@ -103,6 +108,19 @@ def _change_of_message(event: Mapping[str, Any], team: str) -> SlackEdit | Messa
 def _content(message: Mapping[str, Any]) -> tuple[str | None, list[str | None]]:
     """What its author can change of a message: its words, and by their ids the files that go with it."""
     return message.get("text"), [file.get("id") for file in message.get("files") or ()]
+
+
+def _reaction(event: Mapping[str, Any], team: str) -> Reaction | None:
+    item, user, sign = event.get("item") or {}, event.get("user"), event.get("reaction")
+    if not (user and sign and item.get("channel") and item.get("ts")):
+        return None  # on a file
+    return Reaction(
+        channel=channel_key(team, item["channel"]),
+        id=item["ts"],
+        person=f"slack:{team}:{user}",
+        sign=sign,
+        taken_back=event["type"] == "reaction_removed",
+    )
 
 
 def _change_of_place(event: Mapping[str, Any], team: str, bot_user: str) -> PlaceLeft | PlaceEntered | None:

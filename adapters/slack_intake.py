@@ -175,5 +175,6 @@ class SlackIntake:
 
 def _channel_of(body: Mapping[str, Any]) -> str:
     """The channel that an event is about; empty where it is about the whole workspace."""
-    channel = (body.get("event") or {}).get("channel")
+    event = body.get("event") or {}
+    channel = event.get("channel") or (event.get("item") or {}).get("channel")
     return channel if isinstance(channel, str) else ""

@@ -41,6 +41,25 @@ class MessagesDeleted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reaction:
+    """Somebody reacted to a message, or took a reaction back.
+
+    Attributes:
+        channel: as in ``MessageEdited``.
+        id: the platform's id of the message.
+        person: who, as ``IncomingMessage.person``.
+        sign: an emoji, or its name without colons.
+        taken_back: whether it was removed.
+    """
+
+    channel: str
+    id: str
+    person: str
+    sign: str
+    taken_back: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceLeft:
     """The bot is no longer in a place, or the place is gone: ``guild:<id>``, ``team:<id>`` or ``channel:<id>``."""
 
@@ -67,7 +86,7 @@ class PlacesKnown:
     places: frozenset[str]
 
 
-PlatformChange = MessageEdited | MessagesDeleted | PlaceLeft | PlaceEntered | PlacesKnown
+PlatformChange = MessageEdited | MessagesDeleted | Reaction | PlaceLeft | PlaceEntered | PlacesKnown
 
 OnChange = Callable[[PlatformChange], Awaitable[None]]
 """Follows what a platform tells. Returns once that is durable."""

@@ -1,4 +1,4 @@
-"""Follows the platforms: what people edit and delete there, and the places that the bot leaves and enters.
+"""Follows the platforms: what people edit, delete and react to there, and the places that the bot leaves and enters.
 
 A platform may tell of a change before it hands over the message that it is about, or while that is being stored. So
 a change is kept for a few minutes, in this process alone, and made good as soon as its message is there.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from bot.changes import MessageEdited, MessagesDeleted, PlaceEntered, PlaceLeft, PlacesKnown, PlatformChange
+from bot.changes import MessageEdited, MessagesDeleted, PlaceEntered, PlaceLeft, PlacesKnown, PlatformChange, Reaction
 from bot.chat import IncomingMessage, OnMessage
 from memory.policy.secrets import redact
 from memory.policy.text import clean
@@ -67,6 +67,10 @@ class Following:
                 self._system.talk.retract(change.channel, change.ids)
                 for message_id in await self._system.retraction.deleted(change.channel, change.ids):
                     self._early.pop(message_id, None)
+            case Reaction():
+                await self._system.feedback.react(
+                    change.channel, change.id, person=change.person, sign=change.sign, taken_back=change.taken_back
+                )
             case PlaceLeft():
                 await self._system.places.leave(change.place)
                 self._closed = None

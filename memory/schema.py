@@ -350,6 +350,7 @@ reply_sources = _personal(
     Column("conversation", String(200), nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Column("sources", JSON, nullable=False),
+    Column("verdicts", JSON),  # what its person said or reacted, in order
 )
 
 answer_posts = _personal(

@@ -46,6 +46,7 @@ class MemorySystem:
         oversight: what people and admins see and do from outside a conversation.
         importer: puts back what an export wrote.
         retraction: follows what people edit and delete on their platforms.
+        feedback: hears what people make known of answers.
         places: follows which servers, teams and channels the bot is in.
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
@@ -60,6 +61,7 @@ class MemorySystem:
         self.oversight = Oversight(services, privacy)
         self.importer = importer
         self.retraction = services.retraction
+        self.feedback = services.feedback
         self.places = services.places
         self.in_force = services.in_force
         self.prompt_sizes = services.prompt_sizes

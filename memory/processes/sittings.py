@@ -87,10 +87,7 @@ class Sittings:
 
     async def keeps(self, scope: Scope, conversation: str) -> bool:
         """Whether what a person says in a conversation may be kept, were it only for a while."""
-        if (await self._consent.load(scope)).paused_at is not None:
-            return False
-        session = await self._sessions.open(scope, conversation)
-        return session is None or session.kept
+        return await may_keep(scope, conversation, sessions=self._sessions, consent=self._consent)
 
     async def off_record(self, scope: Scope, *, conversation: str, community: str | None) -> bool:
         """Take a conversation off the record, or back on it.
@@ -128,3 +125,18 @@ class Sittings:
             await self._window.rest_within(session, tx, at=self._clock.now())
             await noted(tx)
         self._jobs.kick()
+
+
+async def may_keep(scope: Scope, conversation: str, *, sessions: SessionStore, consent: ConsentStore) -> bool:
+    """Whether what a person does in a conversation may be kept: memory is not paused, and it is on the record.
+
+    Args:
+        scope: whose conversation.
+        conversation: which.
+        sessions: the sessions.
+        consent: whether memory is paused.
+    """
+    if (await consent.load(scope)).paused_at is not None:
+        return False
+    session = await sessions.open(scope, conversation)
+    return session is None or session.kept

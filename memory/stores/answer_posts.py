@@ -68,13 +68,11 @@ class AnswerPostStore:
             channel: the key of the channel; its threads count as part of it.
             platform_id: the platform's id of the post.
         """
-        async with self._database.read() as connection:
-            for owned in (table, messages):
-                query = select(owned).where(in_reach(owned, reach), _posted(owned, channel, [platform_id]))
-                row = (await connection.execute(query)).first()
-                if row is not None:
-                    return ExchangeKey(scope=scope_of_row(row), exchange_id=row.exchange_id)
-        return None
+        return await self._first_of((table, messages), reach, channel, platform_id)
+
+    async def answer_at(self, reach: Reach, channel: str, platform_id: str) -> ExchangeKey | None:
+        """The exchange whose answer a post shows; None where it shows none of theirs. See ``exchange_at``."""
+        return await self._first_of((table,), reach, channel, platform_id)
 
     async def answered(self, tx: Transaction, channel: str, platform_ids: Collection[str]) -> list[ExchangeKey]:
         """The exchanges whose answers these posts show, of whomever; see ``exchange_at``."""
@@ -94,6 +92,17 @@ class AnswerPostStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete all of a scope."""
         return {table.name: await delete_scope(tx, table, scope)}
+
+    async def _first_of(
+        self, tables: Sequence[Table], reach: Reach, channel: str, platform_id: str
+    ) -> ExchangeKey | None:
+        async with self._database.read() as connection:
+            for owned in tables:
+                query = select(owned).where(in_reach(owned, reach), _posted(owned, channel, [platform_id]))
+                row = (await connection.execute(query)).first()
+                if row is not None:
+                    return ExchangeKey(scope=scope_of_row(row), exchange_id=row.exchange_id)
+        return None
 
 
 def _posted(owned: Table, channel: str, platform_ids: Collection[str]) -> ColumnElement[bool]:

@@ -22,7 +22,7 @@ from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.experience_text import checked, procedure_searchable, procedure_shown, same_name
-from memory.policy.feedback import next_rate
+from memory.policy.feedback import next_rate, rate_without
 from memory.policy.ranking import rank, why_found
 from memory.policy.relevance import above_floor
 from memory.ports import EmbeddedQuery
@@ -165,6 +165,19 @@ class ProcedureStore:
             .where(in_scope(procedures, scope), procedures.c.id == procedure_id)
             .values(usage_count=count + 1, success_rate=case((rate.is_(None), first), else_=kept * rate + step))
         )
+
+    async def unrecord(self, scope: Scope, tx: Transaction, *, procedure_id: int, success: bool) -> None:
+        """Take back what ``record`` noted; nothing where there is none of that id, or nothing noted."""
+        mine = and_(
+            in_scope(procedures, scope), procedures.c.id == procedure_id, procedures.c.success_rate.is_not(None)
+        )
+        query = select(procedures.c.usage_count, procedures.c.success_rate).where(mine)
+        noted = (await tx.connection.execute(query)).first()
+        if noted is None:
+            return
+        count = noted.usage_count - 1
+        rate = rate_without(noted.success_rate, success=success) if count else None
+        await tx.connection.execute(update(procedures).where(mine).values(usage_count=count, success_rate=rate))
 
     async def applicable(
         self,

@@ -1,4 +1,4 @@
-"""What each of the last replies was given from memory, so that a person can ask why.
+"""What each of the last replies was given from memory, so that a person can ask why, and what they made known of it.
 
 References alone, no text: what is forgotten, corrected or deleted leaves no copy behind here.
 
@@ -8,13 +8,14 @@ Invariant: of a conversation only the last replies are kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, bindparam, delete, insert, select
+from sqlalchemy import Row, Select, and_, bindparam, delete, insert, select, update
 
 from memory.database import Database, Transaction
+from memory.policy.feedback import Verdict
 from memory.records import Scope, SearchHit, Source
 from memory.schema import reply_sources as table
 from memory.stores.scoped import as_stored, delete_scope, in_any_scope, in_scope, rows_of_scope, scope_values
@@ -60,12 +61,14 @@ class ReplySources:
         exchange_id: the id of the person's message.
         at: when the reply was written.
         sources: in the order they were shown.
+        verdicts: what the person made known of the reply, in order.
     """
 
     exchange_id: int
     conversation: str
     at: datetime
     sources: tuple[ReplySource, ...]
+    verdicts: tuple[Verdict, ...] = ()
 
 
 class ReplySourceStore:
@@ -111,6 +114,11 @@ class ReplySourceStore:
             "sources": [_value(scope, hit) for hit in hits],
         }
         await tx.connection.execute(_NOTE, row)
+
+    async def judge(self, scope: Scope, tx: Transaction, *, exchange_id: int, verdicts: Sequence[Verdict]) -> None:
+        """Put verdicts on a reply in place of those it has."""
+        mine = in_scope(table, scope) & (table.c.exchange_id == exchange_id)
+        await tx.connection.execute(update(table).where(mine).values(verdicts=[asdict(one) for one in verdicts]))
 
     async def remove(self, scope: Scope, tx: Transaction, *, exchange_ids: Collection[int]) -> None:
         """Delete what is noted for the replies to these messages."""
@@ -172,4 +180,5 @@ def _sources(scope: Scope, row: Row[Any]) -> ReplySources:
             )
             for value in row.sources
         ),
+        verdicts=tuple(Verdict(**value) for value in row.verdicts or ()),
     )

@@ -175,6 +175,16 @@ class DiscordDouble:
             message["edited_timestamp"] = self._now().isoformat()
         await self.gateway.dispatch("MESSAGE_UPDATE", message)
 
+    async def react(
+        self, channel: Channel, message_id: str, user: Member, emoji: str, *, taken_back: bool = False
+    ) -> None:
+        """A user reacts to a message, or takes that back."""
+        where = {"channel_id": channel.id, "message_id": message_id}
+        if channel.guild is not None:
+            where["guild_id"] = channel.guild.id
+        told = {**where, "user_id": user.id, "emoji": {"id": None, "name": emoji}, "type": 0, "burst": False}
+        await self.gateway.dispatch("MESSAGE_REACTION_REMOVE" if taken_back else "MESSAGE_REACTION_ADD", told)
+
     def attachment(self, name: str, content: bytes, **extra: Any) -> Payload:
         """A file, to be posted as one of ``attachments``."""
         file_id = self.snowflake()

@@ -12,6 +12,13 @@ from tests.doubles.discord_world import Guild, Member, Payload, guild_payload
 TOKEN = "discord-token"
 
 _GUILD_MESSAGES, _DM_MESSAGES, _MESSAGE_CONTENT = 1 << 9, 1 << 12, 1 << 15
+_GUILD_REACTIONS, _DM_REACTIONS = 1 << 10, 1 << 13
+_WANTED = {
+    "MESSAGE_CREATE": (_GUILD_MESSAGES, _DM_MESSAGES),
+    "MESSAGE_UPDATE": (_GUILD_MESSAGES, _DM_MESSAGES),
+    "MESSAGE_REACTION_ADD": (_GUILD_REACTIONS, _DM_REACTIONS),
+    "MESSAGE_REACTION_REMOVE": (_GUILD_REACTIONS, _DM_REACTIONS),
+}
 
 
 class Gateway:
@@ -101,10 +108,11 @@ class Gateway:
 
     async def dispatch(self, event: str, payload: Payload) -> None:
         """Send an event to the bot, or keep it for when it resumes; only what its intents allow."""
-        if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
-            wanted = _GUILD_MESSAGES if "guild_id" in payload else _DM_MESSAGES
-            if not self._intents & wanted:
+        if event in _WANTED:
+            in_guild, in_dm = _WANTED[event]
+            if not self._intents & (in_guild if "guild_id" in payload else in_dm):
                 return
+        if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
             payload = self._redacted(payload)
         frame = {"op": 0, "t": event, "s": len(self._events) + 1, "d": payload}
         self._events.append(frame)

@@ -247,6 +247,12 @@ class SlackDouble:
         stone = {"type": "message", "subtype": "tombstone", "text": "This message was deleted.", "ts": post["ts"]}
         return self._changed_message("message_changed", post, post, ts, message=stone)
 
+    def react(self, user: str, post: Mapping[str, Any], name: str, *, taken_back: bool = False) -> dict[str, Any]:
+        """A person reacts to a post, or takes that back; the event of it, to be delivered."""
+        item = {"type": "message", "channel": post["channel"], "ts": post["ts"]}
+        kind = "reaction_removed" if taken_back else "reaction_added"
+        return {"type": kind, "user": user, "reaction": name, "item": item, "event_ts": self._next_ts()}
+
     @staticmethod
     def _changed_message(
         subtype: str, post: Mapping[str, Any], before: Mapping[str, Any], ts: str, **fields: Any

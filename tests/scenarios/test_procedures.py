@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from bot.changes import Reaction
 from bot.cli import app
 from memory.errors import InvalidInput
 from memory.messages import ToolCall
@@ -163,6 +165,70 @@ async def test_a_name_is_used_once_and_a_bad_part_is_named(tmp_path: Path) -> No
         await world.say("The same again.")
         assert "There is or was a procedure" in str(world.model.requests[-1].messages[-1])
         assert len(await procedures(world)) == 1
+
+
+async def with_a_report_written(world: World) -> Reaction:
+    """Ann's procedure is approved, and an answer was given it; her thumb up on that."""
+    await world.say("For my weekly report, begin with the numbers.")
+    await Desk.of(world).call("/mydata procedures approve:weekly-report")
+    await world.say("Please write the weekly report.")
+    return Reaction(
+        channel="console:ann:dm", id=world.channel.post_of(world.channel.sent[-1]), person="console:ann", sign="👍"
+    )
+
+
+async def judged(world: World) -> tuple[int, float | None]:
+    [procedure] = await procedures(world)
+    return procedure.usage_count, procedure.success_rate
+
+
+async def test_a_thumb_counts_once_for_an_answer_and_is_taken_back_with_its_removal(tmp_path: Path) -> None:
+    async with running(tmp_path, model=saving()) as world:
+        up = await with_a_report_written(world)
+        for reaction in (up, up, replace(up, sign="❤️"), replace(up, sign="👀")):
+            await world.following.apply(reaction)
+            assert await judged(world) == (1, 1.0)
+    async with running(tmp_path) as world:  # after a restart
+        await world.following.apply(replace(up, taken_back=True))
+        assert await judged(world) == (1, 1.0)  # the heart stands
+        await world.following.apply(replace(up, sign="❤️", taken_back=True))
+        assert await judged(world) == (0, None)
+        await world.following.apply(replace(up, sign="❤️", taken_back=True))
+        assert await judged(world) == (0, None)
+
+
+async def test_the_last_word_on_an_answer_counts_whether_said_or_shown(tmp_path: Path) -> None:
+    async with running(tmp_path, model=saving()) as world:
+        up = await with_a_report_written(world)
+        await world.following.apply(up)
+        await world.say("No, not like that.")
+        assert await judged(world) == (1, 0.0)
+        await world.following.apply(replace(up, sign="💯"))
+        assert await judged(world) == (1, 1.0)
+
+
+async def test_what_others_react_and_what_is_no_answer_moves_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path, model=saving()) as world:
+        up = await with_a_report_written(world)
+        last = await world.system.stores.recall.window(world.memory().place.scope, world.memory().place.conversation)
+        said = next(message.platform_id for message in reversed(last) if message.platform_id)
+        for other in (
+            replace(up, person="console:bob"),
+            replace(up, channel="console:bob:dm"),
+            replace(up, id="nowhere"),
+            replace(up, id=said),
+        ):
+            await world.following.apply(other)
+        assert await judged(world) == (0, None)
+
+
+async def test_a_reaction_while_memory_is_paused_moves_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path, model=saving()) as world:
+        up = await with_a_report_written(world)
+        await world.system.oversight.sittings.pause(world.memory().place.scope)
+        await world.following.apply(up)
+        assert await judged(world) == (0, None)
+        assert (await world.system.stores.reply_sources.export(world.memory().place.scope))[-1]["verdicts"] is None
 
 
 async def test_the_last_reply_is_explained_by_the_procedure_it_was_given(tmp_path: Path) -> None:

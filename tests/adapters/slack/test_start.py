@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from adapters.slack_access import COMMAND_SCOPES, FILE_SCOPES, SCOPES, SIGN_SCOPES
-from adapters.slack_changes import CHANGE_EVENTS
+from adapters.slack_access import COMMAND_SCOPES, FILE_SCOPES, REACTION_SCOPES, SCOPES, SIGN_SCOPES
+from adapters.slack_changes import CHANGE_EVENTS, REACTION_EVENTS
 from adapters.slack_events import EVENTS
 from bot.chat import AdapterStartFailed
 from bot.commands import Group
@@ -61,8 +61,13 @@ async def test_missing_scopes_are_named_at_the_start(slack: SlackDouble, inbox: 
 
 def test_the_manifest_asks_for_what_the_adapter_uses() -> None:
     manifest = json.loads(MANIFEST.read_text())
-    assert set(manifest["oauth_config"]["scopes"]["bot"]) == SCOPES | COMMAND_SCOPES | FILE_SCOPES | SIGN_SCOPES
-    assert set(manifest["settings"]["event_subscriptions"]["bot_events"]) == {*EVENTS, *CHANGE_EVENTS}
+    scopes = SCOPES | COMMAND_SCOPES | FILE_SCOPES | SIGN_SCOPES | REACTION_SCOPES
+    assert set(manifest["oauth_config"]["scopes"]["bot"]) == scopes
+    assert set(manifest["settings"]["event_subscriptions"]["bot_events"]) == {
+        *EVENTS,
+        *CHANGE_EVENTS,
+        *REACTION_EVENTS,
+    }
     assert manifest["features"]["app_home"]["messages_tab_read_only_enabled"] is False
     assert manifest["settings"]["interactivity"]["is_enabled"] is True
     assert manifest["features"]["agent_view"]["agent_description"]
