@@ -10,6 +10,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from http import HTTPStatus
 from typing import Any
 
 import structlog
@@ -24,6 +25,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from adapters.slack_access import check_scopes, check_tokens
+from adapters.slack_actions import SlackActions
 from adapters.slack_answers import SlackAnswers
 from adapters.slack_commands import SlackCommands
 from adapters.slack_delivery import SlackDelivery
@@ -34,6 +36,8 @@ from adapters.slack_history import recent_posts
 from adapters.slack_intake import SlackIntake
 from adapters.slack_signs import SlackSigns
 from adapters.slack_socket import SocketConnection
+from adapters.slack_underway import Underway
+from bot.actions import Actions
 from bot.changes import OnChange, PlaceEntered, ignore_change
 from bot.chat import (
     AttachedFile,
@@ -50,6 +54,7 @@ from bot.reply_stream import Sleep
 from memory.ports import Clock, SystemClock
 
 SLACK_API = "https://slack.com/api/"
+_MOST_TAKEN = 10_000  # four times what Slack sends within the five minutes that a signature holds
 _log = structlog.get_logger(__name__)
 
 
@@ -62,6 +67,7 @@ class SlackAdapter:
         is_for_us: says which messages are for the bot. Asked about all that is said.
         on_change: follows edits and deletions, and which channels the bot is in.
         commands: what people can call; None for a bot that only chats.
+        actions: what they can click on, with commands alone.
         app_token: ``xapp-...``; with it events come over Socket Mode.
         signing_secret: without an app token, events come over HTTP and must carry its signature.
         api_url: another address for Slack's API, as ``https://host/api/``.
@@ -79,6 +85,7 @@ class SlackAdapter:
         is_for_us: IsForUs = plainly_for_us,
         on_change: OnChange = ignore_change,
         commands: Commands | None = None,
+        actions: Actions | None = None,
         app_token: str | None = None,
         signing_secret: str | None = None,
         api_url: str | None = None,
@@ -90,6 +97,7 @@ class SlackAdapter:
         self._is_for_us = is_for_us
         self._on_change = on_change
         self._table = commands
+        self._action_table = actions
         self._app_token = app_token
         self._signing_secret = signing_secret
         self._api_url = api_url or SLACK_API
@@ -103,6 +111,9 @@ class SlackAdapter:
         self._app: AsyncApp | None = None
         self._intake: SlackIntake | None = None
         self._commands: SlackCommands | None = None
+        self._actions: SlackActions | None = None
+        self._underway = Underway()
+        self._taken: dict[str, None] = {}  # signatures of requests
         self._delivery: SlackDelivery | None = None
         self._socket: SocketConnection | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -129,16 +140,7 @@ class SlackAdapter:
         directory = SlackDirectory(self._client, self._clock)
         bot_name = identity.get("user") or identity["user_id"]
         if self._table is not None:
-            self._commands = SlackCommands(
-                self._table,
-                team=identity["team_id"],
-                workspace=identity.get("url") or "",
-                bot_user=identity["user_id"],
-                bot_name=bot_name,
-                directory=directory,
-                answers=SlackAnswers(self._client, logger=self._logger),
-                clock=self._clock,
-            )
+            self._take_calls(self._table, identity, directory)
         self._intake = SlackIntake(
             bot_user=identity["user_id"],
             bot_name=bot_name,
@@ -159,13 +161,31 @@ class SlackAdapter:
             self._watch = asyncio.create_task(self._socket.watch())
         _log.info("slack_started", team=identity["team_id"], mode=self._mode)
 
+    def _take_calls(self, table: Commands, identity: AsyncSlackResponse, directory: SlackDirectory) -> None:
+        actions = self._action_table or Actions((), table)
+        shared: dict[str, Any] = {
+            "team": identity["team_id"],
+            "workspace": identity.get("url") or "",
+            "directory": directory,
+            "answers": SlackAnswers(self._client, logger=self._logger),
+            "underway": self._underway,
+        }
+        self._commands = SlackCommands(
+            table,
+            actions,
+            bot_user=identity["user_id"],
+            bot_name=identity.get("user") or identity["user_id"],
+            clock=self._clock,
+            **shared,
+        )
+        self._actions = SlackActions(actions, client=self._client, **shared)
+
     async def stop(self) -> None:
         """Take nothing in any more, finish storing what has come, disconnect. Safe twice and at any time."""
         self._stopped.set()
         if self._intake:
             await self._intake.drain()
-        if self._commands:
-            await self._commands.stop()
+        await self._underway.stop()
         await self._signs.stop()
         if self._watch:
             self._watch.cancel()
@@ -247,6 +267,8 @@ class SlackAdapter:
             )
 
         async def take_in(body: dict[str, Any], next_: Callable[[], Awaitable[None]]) -> BoltResponse | None:
+            if self._actions is not None and (begun := self._actions.receive(body)) is not None:
+                return BoltResponse(status=begun)
             if body.get("type") == "event_callback":
                 return BoltResponse(status=await intake.receive(body))
             if body.get("type") == "app_rate_limited":
@@ -278,11 +300,24 @@ class SlackAdapter:
             return web.Response(status=503)
         if not is_signed(self._signing_secret or "", await request.read(), request.headers):
             return web.Response(status=401)
+        signature = request.headers["X-Slack-Signature"]
+        if signature in self._taken:  # recorded on its way and sent again; what Slack repeats is signed anew
+            return web.Response(status=200)
+        self._taken[signature] = None
+        if len(self._taken) > _MOST_TAKEN:
+            del self._taken[next(iter(self._taken))]
+        answer = await self._dispatched(self._app, request)
+        if answer.status != HTTPStatus.OK:
+            self._taken.pop(signature, None)
+        return answer
+
+    @staticmethod
+    async def _dispatched(app: AsyncApp, request: web.Request) -> web.StreamResponse:
         try:
             incoming = await to_bolt_request(request)
         except ValueError:
             return web.Response(status=400)
-        return await to_aiohttp_response(await self._app.async_dispatch(incoming))
+        return await to_aiohttp_response(await app.async_dispatch(incoming))
 
 
 def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:

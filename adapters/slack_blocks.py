@@ -24,19 +24,24 @@ _LABEL_LIMIT = 30
 _CUT_OFF = "_(The answer is longer than I can show here. The rest is left out.)_"
 
 
-def messages_for(markdown: str, *, confirm: str | None = None, token: str = "") -> list[dict[str, Any]]:
+def messages_for(
+    markdown: str, *, confirm: str | None = None, token: str = "", below: Sequence[dict[str, Any]] = ()
+) -> list[dict[str, Any]]:
     """The messages that show an answer, in order, as ``text`` (for notifications) and ``blocks``.
 
     Args:
         markdown: the answer.
         confirm: the label of a button below it, or None.
         token: what Slack sends back when the button is pressed.
+        below: blocks below it all.
     """
-    sections = [_section(part) for part in parts_for_slack(markdown, SECTION_LIMIT)]
+    sections = [section(part) for part in parts_for_slack(markdown, SECTION_LIMIT)]
     shown = sections[: MOST_MESSAGES * _SECTIONS]
     messages = [_message(blocks) for blocks in _grouped(shown)]
     if len(sections) > len(shown):
-        messages[-1]["blocks"].append(_section(_CUT_OFF))
+        messages[-1]["blocks"].append(section(_CUT_OFF))
+    if messages:
+        messages[-1]["blocks"].extend(below)
     if confirm is not None:
         messages[-1]["blocks"].append(_confirmation(confirm, token))
     return messages
@@ -51,7 +56,8 @@ def _message(blocks: list[dict[str, Any]]) -> dict[str, Any]:
     return {"text": blocks[0]["text"]["text"], "blocks": blocks}
 
 
-def _section(mrkdwn: str) -> dict[str, Any]:
+def section(mrkdwn: str) -> dict[str, Any]:
+    """A block of text."""
     # Verbatim: Slack makes no mentions and no channel links of what merely looks like them.
     return {"type": "section", "text": {"type": "mrkdwn", "text": mrkdwn, "verbatim": True}}
 
@@ -66,12 +72,12 @@ def _confirmation(label: str, token: str) -> dict[str, Any]:
                 "action_id": CONFIRM_ACTION,
                 "value": token,
                 "style": "danger",
-                "text": _plain(label),
+                "text": plain(label),
                 "confirm": {
-                    "title": _plain("Are you sure?"),
-                    "text": _plain("This changes what is remembered."),
-                    "confirm": _plain(label),
-                    "deny": _plain("Cancel"),
+                    "title": plain("Are you sure?"),
+                    "text": plain("This changes what is remembered."),
+                    "confirm": plain(label),
+                    "deny": plain("Cancel"),
                     "style": "danger",
                 },
             }
@@ -79,5 +85,6 @@ def _confirmation(label: str, token: str) -> dict[str, Any]:
     }
 
 
-def _plain(text: str) -> Mapping[str, str]:
+def plain(text: str) -> Mapping[str, str]:
+    """A text without marks, as labels are."""
     return {"type": "plain_text", "text": text}

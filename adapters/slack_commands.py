@@ -6,26 +6,25 @@ administers the workspace is asked of Slack for every call. No command is ever s
 
 from __future__ import annotations
 
-import asyncio
 import secrets
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Any
 
-import structlog
-from slack_sdk.errors import SlackApiError
-
 from adapters.slack_answers import ReplyPath, SlackAnswers
 from adapters.slack_blocks import CONFIRM_ACTION, messages_for
+from adapters.slack_calls import caller
 from adapters.slack_directory import SlackDirectory
-from adapters.slack_errors import TRANSPORT_ERRORS, error_code
 from adapters.slack_events import ChannelKind, SlackPost, conversation_in, kind_by_id, link_to
 from adapters.slack_text import from_slack, with_persons
+from adapters.slack_underway import Underway
+from adapters.slack_views import below
+from bot.actions import Actions
 from bot.command_text import TypedCommand, parse
-from bot.commands import Caller, CommandReply, Commands, Group, Invocation
+from bot.commands import CommandReply, Commands, Group, Invocation
 from memory.errors import InvalidInput
 from memory.ports import Clock
 
@@ -33,12 +32,9 @@ _MARK = "!"
 _WORDS = frozenset(f"{_MARK}{group}" for group in Group)
 _CONFIRM_WITHIN = timedelta(minutes=15)
 _MOST_SEEN = 1_000
-_STOP_SECONDS = 2.0
 
 _TOO_LATE = "This button has been used already or is too old. Call the command again."
 _NOT_YOURS = "Only who called the command can confirm it."
-
-_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,18 +71,21 @@ class SlackCommands:
 
     Args:
         commands: the table, and what runs it.
+        actions: what is offered below answers.
         team: the workspace.
         workspace: its address, as ``https://acme.slack.com/``; empty where Slack did not say.
         bot_user: the bot's user id.
         bot_name: its name.
         directory: looks up names, channels and admins.
         answers: sends answers.
+        underway: the calls that are being answered.
         clock: tells how long a button works.
     """
 
     def __init__(
         self,
         commands: Commands,
+        actions: Actions,
         *,
         team: str,
         workspace: str,
@@ -94,20 +93,21 @@ class SlackCommands:
         bot_name: str,
         directory: SlackDirectory,
         answers: SlackAnswers,
+        underway: Underway,
         clock: Clock,
     ) -> None:
         self._commands = commands
+        self._actions = actions
         self._team = team
         self._link_to = partial(link_to, workspace=workspace, team=team)
         self._bot_user = bot_user
         self._bot_name = bot_name
         self._directory = directory
         self._answers = answers
+        self._underway = underway
         self._clock = clock
         self._pending: dict[str, _Pending] = {}
         self._seen: dict[tuple[str, str], None] = {}
-        self._running: set[asyncio.Task[None]] = set()
-        self._stopping = False
 
     def receive(self, body: Mapping[str, Any]) -> HTTPStatus | None:
         """Begin what a slash command or the press of a button asks for, and return at once.
@@ -116,12 +116,11 @@ class SlackCommands:
             The status for Slack, or None where the request is neither.
         """
         if "command" in body:
-            running = self._run(self._slash_call(body))
-        elif body.get("type") == "block_actions":
-            running = self._confirm(body)
-        else:
-            return None
-        return self._begin(running)
+            call = self._slash_call(body)
+            return self._underway.begin(self._run(call), partial(self._say, call.path))
+        if body.get("type") == "block_actions":
+            return self._underway.begin(self._confirm(body), partial(self._say, _path_of_press(body)))
+        return None
 
     def receive_post(self, post: SlackPost) -> HTTPStatus | None:
         """Begin the command that a message is; None where it is none.
@@ -135,21 +134,12 @@ class SlackCommands:
             return HTTPStatus.OK
         path = ReplyPath(channel=post.channel, kind=post.kind, thread_ts=post.thread_ts, user=post.user)
         call = _Call(team=post.team, user_team=post.user_team, text=text, path=path)
-        status = self._begin(self._run(call))
+        status = self._underway.begin(self._run(call), partial(self._say, path))
         if status is HTTPStatus.OK:
             self._seen[post.channel, post.ts] = None
             if len(self._seen) > _MOST_SEEN:
                 del self._seen[next(iter(self._seen))]
         return status
-
-    async def stop(self) -> None:
-        """Begin no more commands, and end with those that run; one that takes too long is cancelled."""
-        self._stopping = True
-        if self._running:
-            _, late = await asyncio.wait(self._running, timeout=_STOP_SECONDS)
-            for task in late:
-                task.cancel()
-            await asyncio.gather(*late, return_exceptions=True)
 
     def _slash_call(self, body: Mapping[str, Any]) -> _Call:
         team = body["team_id"]
@@ -169,24 +159,8 @@ class SlackCommands:
     def _plain(self, text: str, team: str) -> str:
         return from_slack(with_persons(text, bot_user=self._bot_user, team=team), bot_user=self._bot_user, names={})
 
-    def _begin(self, running: Coroutine[Any, Any, None]) -> HTTPStatus:
-        if self._stopping:
-            running.close()
-            return HTTPStatus.SERVICE_UNAVAILABLE
-        task = asyncio.create_task(running)
-        self._running.add(task)
-        task.add_done_callback(self._ended)
-        return HTTPStatus.OK
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, SlackApiError):
-            _log.warning("slack_command_unanswered", error=error_code(error))
-        elif isinstance(error, TRANSPORT_ERRORS):
-            _log.warning("slack_command_unanswered", error=type(error).__name__)
-        elif error is not None:
-            _log.error("slack_command_broke", exc_info=error)
+    async def _say(self, path: ReplyPath, text: str) -> None:
+        await self._answers.send(path, messages_for(text))
 
     async def _run(self, call: _Call, *, confirmed: bool = False) -> None:
         kind = call.path.kind
@@ -200,7 +174,13 @@ class SlackCommands:
             await self._answer(call, CommandReply(text=str(error), succeeded=False), in_place=confirmed)
             return
         invocation = Invocation(
-            caller=await self._caller(call),
+            caller=await caller(
+                self._directory,
+                user=call.path.user,
+                user_team=call.user_team,
+                called_in=call.team,
+                team=self._team,
+            ),
             conversation=conversation_in(call.path.channel, call.path.thread_ts, team=call.team, kind=kind),
             arguments=typed.arguments,
             confirmed=confirmed or typed.confirmed,
@@ -215,10 +195,10 @@ class SlackCommands:
         token = str(pressed[0]) if pressed else ""
         pending = self._pending.get(token)
         if pending is None or pending.until <= self._clock.now():
-            await self._answers.send(_path_of_press(body), messages_for(_TOO_LATE))
+            await self._say(_path_of_press(body), _TOO_LATE)
             return
         if body["user"]["id"] != pending.call.path.user:
-            await self._answers.send(_path_of_press(body), messages_for(_NOT_YOURS))
+            await self._say(_path_of_press(body), _NOT_YOURS)
             return
         del self._pending[token]
         path = replace(pending.call.path, response_url=body.get("response_url"))
@@ -233,22 +213,14 @@ class SlackCommands:
                 f"`@{self._bot_name} {_MARK}{row.group} {row.name}`"
             )
 
-    async def _caller(self, call: _Call) -> Caller:
-        user = call.path.user
-        is_local = call.user_team == call.team == self._team
-        name, is_admin = await asyncio.gather(
-            self._directory.name(user),
-            self._directory.administers(user, self._team),
-        )
-        admin_of = {f"team:{self._team}"} if is_local and is_admin else set()
-        return Caller(person=call.person, name=name or user, admin_of=frozenset(admin_of))
-
     async def _answer(self, call: _Call, reply: CommandReply, *, in_place: bool) -> None:
         text = reply.text
         if reply.attachment is not None:
             text += "\n\n" + await self._answers.upload(call.path.user, reply.attachment)
         token = self._keep(call) if reply.confirm is not None else ""
-        await self._answers.send(call.path, messages_for(text, confirm=reply.confirm, token=token), in_place=in_place)
+        offered = below(reply, self._actions, call.person)
+        messages = messages_for(text, confirm=reply.confirm, token=token, below=offered)
+        await self._answers.send(call.path, messages, in_place=in_place)
 
     def _keep(self, call: _Call) -> str:
         """Keep a call until it is confirmed, under a token that says nothing."""

@@ -35,6 +35,7 @@ ACTION_TABLE: tuple[Action, ...] = (
         subject="fact",
         asks="I forget this fact, and do not learn it again from what was said before.",
     ),
+    Action(name="memory", label="All in all", command=_MYDATA["show"]),
     Action(name="facts", label="What I know", command=FACTS_PAGE_COMMAND, subject="page"),
     Action(name="audit", label="Who looked", command=_MYDATA["audit"]),
     Action(name="pause", label="Pause", command=_MYDATA["pause"]),

@@ -280,6 +280,7 @@ def _slack(application: Application) -> SlackAdapter | None:
         is_for_us=application.listener.is_for_us,
         on_change=application.following.apply,
         commands=application.commands,
+        actions=application.actions,
         app_token=_revealed(settings.slack_app_token),
         signing_secret=_revealed(settings.slack_signing_secret),
         api_url=settings.slack_api_url,

@@ -140,6 +140,26 @@ def _blocks_fit(message: Mapping[str, Any]) -> bool:
     return len(texts) <= 50 and all(0 < len(text) <= 3_000 for text in texts) and sum(map(len, texts)) <= 13_200
 
 
+def elements_of(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What can be clicked on in a message or view."""
+    return [element for block in shown["blocks"] if block["type"] == "actions" for element in block["elements"]]
+
+
+def buttons_of(shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Its buttons."""
+    return [element for element in elements_of(shown) if element["type"] == "button"]
+
+
+def label_of(element: Mapping[str, Any]) -> str:
+    """What is written on a button or option."""
+    return str(element["text"]["text"])
+
+
+def _view_of(params: Mapping[str, Any]) -> dict[str, Any]:
+    view = params["view"]
+    return dict(json.loads(view)) if isinstance(view, str) else dict(view)
+
+
 class SlackDouble:
     """The workspace. Use as ``async with SlackDouble() as slack``."""
 
@@ -156,6 +176,8 @@ class SlackDouble:
         self.files: dict[str, UploadedFile] = {}
         self.shared: dict[str, SharedFile] = {}
         self.file_requests: list[str] = []
+        self.homes: dict[str, dict[str, Any]] = {}
+        self.forms: list[dict[str, Any]] = []
         self.connections = 0
         self._scripts: dict[str, deque[Scripted]] = defaultdict(deque)
         self._holds: dict[str, Hold] = {}
@@ -370,9 +392,9 @@ class SlackDouble:
             **fields,
         }
 
-    def press(self, user: str, channel: str, shown: Mapping[str, Any]) -> dict[str, Any]:
-        """What Slack sends when somebody presses the button of a message."""
-        [button] = [element for block in shown["blocks"] if block["type"] == "actions" for element in block["elements"]]
+    def press(self, user: str, channel: str, shown: Mapping[str, Any], label: str | None = None) -> dict[str, Any]:
+        """What Slack sends when somebody presses a button of a message: the only one, or that of a label."""
+        [button] = elements_of(shown) if label is None else [one for one in buttons_of(shown) if label_of(one) == label]
         return {
             "type": "block_actions",
             "team": {"id": TEAM, "domain": "double"},
@@ -466,6 +488,8 @@ class SlackDouble:
             "auth.test": self._auth_test,
             "apps.connections.open": self._open_connection,
             "chat.postMessage": self._post_message,
+            "views.open": self._open_form,
+            "views.publish": self._publish_home,
             "chat.postEphemeral": self._post_ephemeral,
             "chat.update": self._update,
             "assistant.threads.setStatus": lambda params: {},
@@ -521,6 +545,17 @@ class SlackDouble:
         }
         self.messages[channel].append(post)
         return {"channel": channel, "ts": post["ts"], "message": post}
+
+    def _open_form(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        self.forms.append(_view_of(params))
+        return {"view": {"id": f"V{next(self._numbers)}"}}
+
+    def _publish_home(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        view = _view_of(params)
+        if len(view["blocks"]) > 100:
+            return {"ok": False, "error": "invalid_arguments"}
+        self.homes[params["user_id"]] = view
+        return {"view": {"id": f"V{next(self._numbers)}"}}
 
     def _react(self, params: Mapping[str, Any]) -> dict[str, Any]:
         self.reactions.append((params["channel"], params["timestamp"], params["name"]))

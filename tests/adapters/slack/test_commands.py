@@ -7,7 +7,9 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, cast
+from urllib.parse import urlencode
 
+import aiohttp
 import pytest
 
 from adapters.slack_adapter import SlackAdapter
@@ -464,6 +466,26 @@ async def over_http(slack: SlackDouble, inbox: Inbox, commands: Commands) -> Asy
             yield adapter, f"http://127.0.0.1:{server.port}/slack/events"
         finally:
             await server.close()
+
+
+async def test_a_request_that_is_recorded_and_sent_again_has_one_effect(
+    slack: SlackDouble, inbox: Inbox, ran: Recorder, clock: FakeClock
+) -> None:
+    slack.add_user("U1", "Ann")
+    commands = ran.commands(clock)
+    given = {"commands": commands, "clock": clock, "app_token": None, "signing_secret": SIGNING_SECRET}
+    async with started(slack, inbox, **given) as adapter:
+        server = await serve(build_app(health=dict, slack_events=adapter.http_handler), "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{server.port}/slack/events"
+        data = urlencode(slack.slash("U1", "C1", "/mydata show")).encode()
+        headers = {**double.signed(data), "Content-Type": "application/x-www-form-urlencoded"}
+        async with aiohttp.ClientSession() as session:
+            statuses = [(await session.post(url, data=data, headers=headers)).status for _ in range(2)]
+        await slack.wait_for(lambda: len(slack.responses) == 1)
+        await server.close()
+
+    assert statuses == [200, 200]
+    assert len(ran.calls) == 1
 
 
 async def test_over_http_too(slack: SlackDouble, inbox: Inbox, ran: Recorder, clock: FakeClock) -> None:

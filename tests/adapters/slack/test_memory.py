@@ -12,8 +12,10 @@ from typing import Any
 import pytest
 
 from adapters.slack_adapter import SlackAdapter
+from bot.action_table import ACTION_TABLE
+from bot.actions import Action, Actions
 from bot.command_table import COMMAND_TABLE
-from bot.commands import Commands, Group, Services
+from bot.commands import Command, Commands, Group, Services
 from bot.config import load_settings
 from memory.parameters import MemoryParameters, Preset
 from memory.records import Scope
@@ -44,13 +46,14 @@ class Workspace:
 
     async def call(self, user: str, channel: str, text: str) -> dict[str, Any]:
         """Somebody calls a slash command; what answers it."""
-        return await self._answered("slash_commands", self.slack.slash(user, channel, text))
+        return await self.answered("slash_commands", self.slack.slash(user, channel, text))
 
     async def press(self, user: str, channel: str, shown: dict[str, Any]) -> dict[str, Any]:
         """Somebody presses the button below an answer; what answers that."""
-        return await self._answered("interactive", self.slack.press(user, channel, shown))
+        return await self.answered("interactive", self.slack.press(user, channel, shown))
 
-    async def _answered(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    async def answered(self, kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+        """Slack sends a payload; what answers it."""
         before = len(self.slack.responses)
         await (await self.slack.deliver_payload(kind, payload)).wait()
         await self.slack.wait_for(lambda: len(self.slack.responses) > before)
@@ -66,6 +69,8 @@ async def workspace(
     reads_dms: bool = True,
     digests: Sequence[str] = (),
     memory_model: ScriptedModel | None = None,
+    actions: Sequence[Action] = ACTION_TABLE,
+    table: Sequence[Command] = COMMAND_TABLE,
 ) -> AsyncIterator[Workspace]:
     """With ``digests``, those are written as summaries, and nothing else is learned."""
     slack.add_user("UADMIN", "Ada", is_admin=True)
@@ -79,7 +84,7 @@ async def workspace(
             clock=world.clock,
             admin_reads_dms=reads_dms,
         )
-        commands = Commands(COMMAND_TABLE, services)
+        commands = Commands(table, services)
         listening = world.listener.is_for_us
         async with started(
             slack,
@@ -87,6 +92,7 @@ async def workspace(
             is_for_us=listening,
             on_change=world.following.apply,
             commands=commands,
+            actions=Actions(actions, commands),
             clock=world.clock,
         ) as adapter:
             world.handler.attach({"slack": adapter})

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from adapters.slack_access import COMMAND_SCOPES, FILE_SCOPES, REACTION_SCOPES, SCOPES, SIGN_SCOPES
+from adapters.slack_actions import HOME_EVENTS
 from adapters.slack_changes import CHANGE_EVENTS, REACTION_EVENTS
 from adapters.slack_events import EVENTS
+from bot.action_table import ACTION_TABLE
+from bot.actions import Place
 from bot.chat import AdapterStartFailed
 from bot.commands import Group
 from tests.adapters.slack.running import Inbox, build, started
@@ -67,7 +70,11 @@ def test_the_manifest_asks_for_what_the_adapter_uses() -> None:
         *EVENTS,
         *CHANGE_EVENTS,
         *REACTION_EVENTS,
+        *HOME_EVENTS,
     }
+    assert manifest["features"]["app_home"]["home_tab_enabled"] is True
+    shortcuts = {(shortcut["callback_id"], shortcut["name"]) for shortcut in manifest["features"]["shortcuts"]}
+    assert shortcuts == {(action.name, action.label) for action in ACTION_TABLE if action.place is Place.MESSAGE}
     assert manifest["features"]["app_home"]["messages_tab_read_only_enabled"] is False
     assert manifest["settings"]["interactivity"]["is_enabled"] is True
     assert manifest["features"]["agent_view"]["agent_description"]
@@ -77,3 +84,9 @@ def test_the_manifest_offers_the_groups_of_the_command_table_and_lets_slack_name
     offered = json.loads(MANIFEST.read_text())["features"]["slash_commands"]
     assert {command["command"] for command in offered} == {f"/{group}" for group in Group}
     assert all(command["should_escape"] for command in offered)
+
+
+def test_the_manifest_makes_the_app_an_agent() -> None:
+    features = json.loads(MANIFEST.read_text())["features"]
+    assert features["agent_view"]["agent_description"]
+    assert "assistant_view" not in features
