@@ -19,6 +19,7 @@ from pydantic import SecretStr
 from bot.action_table import ACTION_TABLE
 from bot.actions import Actions
 from bot.agent import Agent
+from bot.backups import Backups
 from bot.budgets import Budgets
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
@@ -145,8 +146,17 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             following=Following(system=system, accept=handler.accept, clock=clock),
             commands=commands,
             actions=Actions(ACTION_TABLE, commands),
+            backups=_backups(settings, clock),
             clock=clock,
         )
+
+
+def _backups(settings: Settings, clock: Clock) -> Backups | None:
+    file = settings.database_file
+    if settings.backup_dir is None or file is None:
+        return None
+    every = timedelta(hours=settings.backup_every_hours)
+    return Backups(file, settings.backup_dir, every=every, keep=settings.backup_keep, clock=clock)
 
 
 async def run_platforms(settings: Settings) -> None:

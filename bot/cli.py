@@ -1,4 +1,4 @@
-"""The command line: keepsake run | chat | doctor | memory ... | jobs ...
+"""The command line: keepsake run | chat | doctor | backup | restore | memory ... | jobs ...
 
 Invariant: data goes to standard output, everything else to standard error; a known failure is one plain sentence
 and exit code 1, wrong use is exit code 2.
@@ -18,6 +18,7 @@ import typer
 
 from bot.bootstrap import run_console, run_platforms
 from bot.chat import AdapterStartFailed
+from bot.cli_backup import backup_commands
 from bot.cli_experience import experience_commands
 from bot.cli_facts import fact_commands
 from bot.cli_import import import_commands
@@ -40,6 +41,7 @@ memory_commands.add_typer(import_commands)
 memory_commands.add_typer(version_commands)
 memory_commands.add_typer(fact_commands)
 memory_commands.add_typer(experience_commands)
+app.add_typer(backup_commands)
 app.add_typer(memory_commands, name="memory")
 app.add_typer(jobs_commands, name="jobs")
 

@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bot.bootstrap import open_application
+from bot.command_views import NOT_SEARCHED
 from bot.config import load_settings
 from bot.lifecycle import Application
 from bot.logs import configure_logs
@@ -196,6 +197,7 @@ def _print_receipt(receipt: ErasureReceipt) -> None:
         console.print(f"{receipt.residue} still stand there: {', '.join(receipt.where)}. Erase once more.")
     else:
         console.print("Nothing is left.")
+    console.print(NOT_SEARCHED)
 
 
 async def _noted(app: Application, person: str, action: str, audience: str | None = None) -> None:

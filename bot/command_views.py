@@ -127,6 +127,10 @@ def statistics(found: Statistics, parameters: MemoryParameters) -> str:
     return "\n".join(lines)
 
 
+NOT_SEARCHED = "Backups made before are files of their own, which were not searched."
+"""What a receipt cannot promise."""
+
+
 def receipt(erased: ErasureReceipt) -> str:
     """What an erasure did and found."""
     rows = [f"- {name}: {count}" for name, count in erased.rows.items() if count]
@@ -138,5 +142,6 @@ def receipt(erased: ErasureReceipt) -> str:
         "",
         f"Then {searched:,} bytes in {len(erased.files)} files were searched for {erased.pieces} pieces of it.",
         f"{erased.residue} still stand there. Please erase once more." if erased.residue else "Nothing is left.",
+        NOT_SEARCHED,
     ]
     return "\n".join(lines)

@@ -11,10 +11,12 @@ import json
 import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import timedelta
 from enum import StrEnum
 
 import numpy as np
 
+from bot.backups import backups_in
 from bot.bootstrap import embedder_of, open_application
 from bot.config import ConfigurationError, Settings
 from bot.disk import existing, file_system, wiped_disk
@@ -29,6 +31,7 @@ from memory.records import BLOCK_LABELS, MemoryBlock
 from memory.tokens import TiktokenCounter
 
 _LITTLE_ROOM = 500 * 2**20
+_OVERDUE = 2  # times the interval
 
 
 class Verdict(StrEnum):
@@ -69,6 +72,7 @@ async def examine(settings: Settings) -> list[Finding]:
         _ok("settings", "Every setting can be used."),
         *[finding async for finding in _database(settings)],
         await asyncio.to_thread(_disk, settings),
+        await asyncio.to_thread(_backups, settings),
         await _embedder(settings),
         await asyncio.to_thread(_index),
         await asyncio.to_thread(_window, settings),
@@ -129,6 +133,20 @@ def _disk(settings: Settings) -> Finding:
     if (warning := wiped_disk(settings)) is not None:
         return _note("disk", warning)
     return _ok("disk", f"{free // 2**30} GB are free in {folder} ({file_system(folder) or 'unknown kind of disk'}).")
+
+
+def _backups(settings: Settings) -> Finding:
+    if settings.backup_dir is None:
+        return _note("backup", "None is made by the clock. Set BACKUP_DIR, or run keepsake backup FILE yourself.")
+    made = backups_in(settings.backup_dir)
+    if not made:
+        return _note("backup", f"There is none in {settings.backup_dir} yet. The running bot makes them.")
+    at, newest = made[-1]
+    age = SystemClock().now() - at
+    sentence = f"The newest of {len(made)} is {newest.name}, {age / timedelta(hours=1):.0f} hours old."
+    if age > _OVERDUE * timedelta(hours=settings.backup_every_hours):
+        return _failed("backup", f"{sentence} It is overdue: look for backup_failed in the log of the running bot.")
+    return _ok("backup", sentence)
 
 
 async def _embedder(settings: Settings) -> Finding:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import structlog
 
 from bot.actions import Actions
+from bot.backups import Backups
 from bot.chat import ChannelAdapter, PlatformAdapter
 from bot.circuit_breaker import CircuitBreaker
 from bot.commands import Commands
@@ -43,6 +44,7 @@ _log = structlog.get_logger(__name__)
 # Hosts give a process about 10 seconds (Procfile hosts, Docker) to 30 (Kubernetes) before they kill it.
 _DRAIN_SECONDS = 9.0
 _TIDY_SECONDS = 3_600.0
+_BACKUP_LOOK_SECONDS = 600.0
 # How long the end of a conversation waits for vectors; the words of what was said are found without them.
 _EMBEDDING_SECONDS = 5.0
 
@@ -61,6 +63,7 @@ class Application:
     following: Following
     commands: Commands
     actions: Actions
+    backups: Backups | None
     clock: Clock
     measures: Measures
     slots: FairSlots
@@ -157,6 +160,8 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler.every(app.settings.idle_sweep_seconds, app.handler.recover, name="redelivery")
     scheduler.every(app.settings.reminder_sweep_seconds, app.reminders.deliver_due, name="reminders")
     scheduler.every(_TIDY_SECONDS, app.system.tidy, name="tidy")
+    if app.backups is not None:
+        scheduler.every(_BACKUP_LOOK_SECONDS, app.backups.run_due, name="backup")
     scheduler.start()
     resuming = asyncio.create_task(_resume(app))
     try:

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.engine import Connection
@@ -26,6 +26,9 @@ from sqlalchemy.pool import QueuePool
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
 from memory.in_thread import finished, immediate, present_connection, working_on
 from memory.sqlite_driver import Connector
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
@@ -70,12 +73,6 @@ class Database:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._connector = connector
         self._writing = asyncio.Lock()  # SQLite has one writer; waiting here is fair and does not poll
-
-    @property
-    def path(self) -> Path | None:
-        """The database file; None where the database is a server."""
-        name = self.engine.url.database
-        return Path(name) if self.engine.dialect.name == "sqlite" and name else None
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -301,18 +298,31 @@ def _on_begin(connection: Connection) -> None:
         connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _migrate(connection: Connection) -> None:
-    from alembic import command
-    from alembic.config import Config
-    from alembic.runtime.migration import MigrationContext
+def schema_versions() -> frozenset[str]:
+    """The versions of the tables that this program can bring to the newest one."""
     from alembic.script import ScriptDirectory
+
+    return frozenset(step.revision for step in ScriptDirectory.from_config(_migrations()).walk_revisions())
+
+
+def _migrations() -> Config:
+    from alembic.config import Config
 
     config = Config()
     config.set_main_option("script_location", "memory:migrations")
+    return config
+
+
+def _migrate(connection: Connection) -> None:
+    from alembic import command
+    from alembic.runtime.migration import MigrationContext
+    from alembic.script import ScriptDirectory
+
+    config = _migrations()
     config.attributes["connection"] = connection
     current = MigrationContext.configure(connection).get_current_revision()
     script = ScriptDirectory.from_config(config)
-    if current is not None and current not in {step.revision for step in script.walk_revisions()}:
+    if current is not None and current not in schema_versions():
         raise DatabaseTooNew(
             f"The database has schema {current}, which this version does not know. "
             "Install the version that wrote it, or a newer one."

@@ -11,7 +11,8 @@
     │   └── NotKept
     ├── StorageError            the operator: the database cannot be used
     │   ├── DatabaseUnavailable
-    │   └── DatabaseTooNew
+    │   ├── DatabaseTooNew
+    │   └── BackupFailed        a backup cannot be made, read or put back
     ├── EmbedderError           the operator: the embedder cannot be loaded or run
     └── ModelError              the model's service: see each class
         ├── ModelUnavailable        no connection, or an error on its side
@@ -73,6 +74,10 @@ class DatabaseUnavailable(StorageError):
 
 class DatabaseTooNew(StorageError):
     """The database was written by a newer version of the program."""
+
+
+class BackupFailed(StorageError):
+    """A backup cannot be made, read or put back; nothing was changed."""
 
 
 class EmbedderError(MemorySystemError):

@@ -229,7 +229,7 @@ class Privacy:
 
     async def _remains(self, needles: Needles) -> tuple[dict[str, int], tuple[str, ...]]:
         """The size of every file, and the places that hold a piece which stands in no row."""
-        path = self._database.path
+        path = self._database.file
         paths = [] if path is None else [path.with_name(path.name + end) for end in ("", "-wal", "-journal")]
         files, found = await asyncio.to_thread(_search_files, paths, needles)
         elsewhere = await self._standing_in_rows(found)

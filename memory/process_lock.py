@@ -48,6 +48,13 @@ class ProcessLock:
             fcntl.flock(lock._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return lock
 
+    @classmethod
+    def in_use(cls, database: Path) -> bool:
+        """Whether any process works on a database."""
+        looking = cls("", database)
+        found = database.parent.glob(f"{database.name}.{_PREFIX}-*")
+        return any([looking.is_alive(left.name.rpartition("-")[2]) for left in found])
+
     def is_alive(self, name: str) -> bool:
         """Whether a process of that name still works on the database."""
         if self._database is None or name == self.name:

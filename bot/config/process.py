@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, field_validator
+from sqlalchemy import make_url
 
 from bot.config.fields import setting
 
@@ -22,6 +23,9 @@ class ProcessSettings(BaseModel):
     database_url: str | None = setting(
         None, "The database. Without one: keepsake.db in DATA_DIR.", "sqlite:////var/lib/keepsake/keepsake.db"
     )
+    backup_dir: Path | None = setting(None, "Folder for backups made by the clock. Without one: none.", "/srv/backups")
+    backup_every_hours: float = setting(24.0, "How often a backup is made.", "24", gt=0)
+    backup_keep: int = setting(7, "How many of those backups are kept; older ones are deleted.", "7", ge=1)
     idle_sweep_seconds: float = setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
     reminder_sweep_seconds: float = setting(5.0, "How often reminders that are due are looked for.", "5", ge=0.1, le=60)
     mcp_config: Path | None = setting(
@@ -62,6 +66,12 @@ class ProcessSettings(BaseModel):
     def database_address(self) -> str:
         """The database's address, with the default in DATA_DIR filled in."""
         return self.database_url or f"sqlite:///{self.data_dir.expanduser() / 'keepsake.db'}"
+
+    @property
+    def database_file(self) -> Path | None:
+        """The file that everything is kept in; None where the address names none."""
+        name = make_url(self.database_address).database
+        return None if not name or name == ":memory:" else Path(name)
 
 
 def prices_of(listed: str | None) -> dict[str, tuple[float, float]]:
