@@ -12,6 +12,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from typing import Any
 
 import discord
@@ -20,6 +21,7 @@ import yarl
 from discord.gateway import DiscordWebSocket
 from discord.http import Route
 
+from adapters.discord_catching_up import missed_messages
 from adapters.discord_changes import ChangeEvents, servers_of
 from adapters.discord_commands import SlashCommands
 from adapters.discord_delivery import DiscordDelivery
@@ -31,6 +33,7 @@ from bot.actions import Actions
 from bot.changes import OnChange, PlatformChange, ignore_change
 from bot.chat import AttachedFile, Conversation, IncomingMessage, OnMessage, OutgoingMessage
 from bot.commands import Commands
+from bot.last_seen import LastSeen
 from bot.listener import IsForUs, plainly_for_us
 from bot.speaking import Heard
 
@@ -51,6 +54,7 @@ class _Client(ChangeEvents):
         actions: Actions | None,
         message_content: bool,
         guild_ready_timeout: float,
+        shards: int | None,
     ) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice
         super().__init__(
@@ -66,6 +70,7 @@ class _Client(ChangeEvents):
             max_messages=None,
             max_ratelimit_timeout=_LONGEST_RATE_LIMIT,
             guild_ready_timeout=guild_ready_timeout,
+            shard_count=shards,
         )
         self._adapter = adapter
         self.tree = None if commands is None else SlashCommands(self, commands, actions or Actions((), commands))
@@ -89,6 +94,7 @@ class _Client(ChangeEvents):
     async def on_ready(self) -> None:
         _log.info("discord_ready", servers=len(self.guilds), message_content=self.intents.message_content)
         await self.follow(servers_of(self))
+        await self._adapter.catch_up()
 
     async def follow(self, change: PlatformChange) -> None:
         await self._adapter.follow(change)
@@ -106,6 +112,8 @@ class DiscordAdapter:
         actions: offered in the menus of messages and below answers.
         api_url: another address for Discord's API, as ``https://host/api/v10``.
         gateway_url: another address for its gateway, as ``wss://host/``.
+        last_seen: what was seen in each channel; None to ask for nothing that was missed.
+        shards: parts into which the connection is split; None for as many as Discord recommends.
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
     """
 
@@ -122,6 +130,8 @@ class DiscordAdapter:
         actions: Actions | None = None,
         api_url: str | None = None,
         gateway_url: str | None = None,
+        last_seen: LastSeen | None = None,
+        shards: int | None = 1,
         guild_ready_timeout: float = 2.0,
     ) -> None:
         self._token = token
@@ -133,10 +143,13 @@ class DiscordAdapter:
         self._actions = actions
         self._api_url = api_url
         self._gateway_url = gateway_url
+        self._last_seen = last_seen
+        self._shards = shards
         self._guild_ready_timeout = guild_ready_timeout
         self._client: _Client | None = None
         self._connection: asyncio.Task[None] | None = None
         self._storing: set[asyncio.Future[Any]] = set()
+        self._catching_up: set[asyncio.Future[None]] = set()
         self._delivery = DiscordDelivery(lambda: self._client)
 
     # the connection
@@ -170,6 +183,7 @@ class DiscordAdapter:
             actions=self._actions,
             message_content=message_content,
             guild_ready_timeout=self._guild_ready_timeout,
+            shards=self._shards,
         )
         self._client = client
         try:
@@ -209,6 +223,8 @@ class DiscordAdapter:
 
     async def stop(self) -> None:
         """Disconnect, once the messages that have arrived are stored."""
+        for catching_up in self._catching_up:
+            catching_up.cancel()
         if self._client is not None:
             await self._client.close()
         if self._connection is not None:
@@ -217,12 +233,17 @@ class DiscordAdapter:
         if self._storing:
             await asyncio.wait(self._storing)
 
-    def state(self) -> dict[str, bool | float | None]:
-        """Whether the gateway is connected, and its latency in seconds where one was measured."""
+    def state(self) -> dict[str, object]:
+        """Whether the gateway is connected on every shard, how many there are, and the latency in seconds if known."""
         client = self._client
-        connected = client is not None and client.is_ready() and client.ws is not None and client.ws.open
-        latency = client.latency if client is not None else math.nan
-        return {"connected": connected, "latency": latency if math.isfinite(latency) else None}
+        shards = () if client is None else tuple(client.shards.values())
+        ready = client is not None and client.is_ready() and bool(shards)
+        latency = client.latency if client is not None and shards else math.nan
+        return {
+            "connected": ready and not any(shard.is_closed() for shard in shards),
+            "shards": len(shards),
+            "latency": latency if math.isfinite(latency) else None,
+        }
 
     # what comes in
 
@@ -233,10 +254,33 @@ class DiscordAdapter:
         heard = heard_in(message, self._client.user)
         if heard is None:
             return
+        await self._store(heard)
+
+    async def _store(self, heard: Heard) -> bool:
         storing = asyncio.ensure_future(self._take_in(heard))
         self._storing.add(storing)
         storing.add_done_callback(self._storing.discard)
-        await storing
+        return await storing
+
+    async def catch_up(self) -> None:
+        """Take in what was said while the session was lost, each message marked as late."""
+        if self._last_seen is None or self._client is None or self._client.user is None:
+            return
+        catching_up = asyncio.ensure_future(self._catch_up(self._client, self._client.user, self._last_seen))
+        self._catching_up.add(catching_up)
+        catching_up.add_done_callback(self._catching_up.discard)
+        await asyncio.wait({catching_up})
+        if not catching_up.cancelled():  # by ``stop``; what is still missing is found after the next start
+            catching_up.result()
+
+    async def _catch_up(self, client: _Client, me: discord.ClientUser, last_seen: LastSeen) -> None:
+        late = 0
+        async for message in missed_messages(client, last_seen):
+            heard = heard_in(message, me)
+            if heard is not None:
+                late += await self._store(replace(heard, message=replace(heard.message, late=True)))
+        if late:
+            _log.info("discord_caught_up", messages=late)
 
     async def follow(self, change: PlatformChange) -> None:
         """Have a change followed, after what was said before it."""
@@ -251,7 +295,10 @@ class DiscordAdapter:
 
     async def _take_in(self, heard: Heard) -> bool:
         async with self._order:
-            return await self._is_for_us(heard) and await self._on_message(heard.message)
+            new = await self._is_for_us(heard) and await self._on_message(heard.message)
+        if self._last_seen is not None:
+            self._last_seen.note(heard.message.conversation.key, heard.message.id, heard.message.sent_at)
+        return new
 
     # what goes out
 

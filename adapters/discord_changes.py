@@ -15,7 +15,7 @@ from adapters.discord_message import PLATFORM, words_of
 from bot.changes import MessageEdited, MessagesDeleted, PlaceLeft, PlacesKnown, PlatformChange, Reaction
 
 
-class ChangeEvents(discord.Client):
+class ChangeEvents(discord.AutoShardedClient):
     """A client that tells of changes."""
 
     async def follow(self, change: PlatformChange) -> None:

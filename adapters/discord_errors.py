@@ -18,7 +18,7 @@ _BAD_TOKEN = (
 _UNREACHABLE = "Discord cannot be reached: {reason}. Check the network connection, then start again."
 _FATAL_CLOSES = {
     4004: _BAD_TOKEN,
-    4011: "The bot is in so many servers that Discord asks for shards, which this version does not use.",
+    4011: "The bot is in so many servers that Discord asks for more shards. Set DISCORD_SHARDS=0, or a higher number.",
     4013: "Discord does not know the events that were asked for. A newer version of discord.py is needed.",
     4014: (
         f"Discord withholds the text of messages. Open {PORTAL}, choose your application, then Bot, switch on "

@@ -28,6 +28,7 @@ from bot.disk import wiped_disk
 from bot.fair_slots import FairSlots, QueuedModel
 from bot.following import Following
 from bot.handler import ChatHandler
+from bot.last_seen import LastSeen
 from bot.lifecycle import Application, converse, serve
 from bot.listener import Listener
 from bot.logs import configure_logs
@@ -139,6 +140,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             listener=listener,
             reading=reading,
             servers=servers,
+            last_seen=LastSeen(system=system, clock=clock, reach=timedelta(minutes=settings.back_fill_minutes)),
             measures=measures,
             slots=slots,
             breakers=tuple(models.breakers),
@@ -274,6 +276,8 @@ def _discord(application: Application) -> DiscordAdapter | None:
         actions=application.actions,
         api_url=settings.discord_api_url,
         gateway_url=settings.discord_gateway_url,
+        last_seen=application.last_seen,
+        shards=settings.discord_shards or None,
     )
 
 

@@ -26,6 +26,7 @@ from bot.config import Settings
 from bot.fair_slots import FairSlots
 from bot.following import Following
 from bot.handler import ChatHandler
+from bot.last_seen import LastSeen
 from bot.listener import Listener
 from bot.loop_watch import watching_the_loop
 from bot.measures import Measures
@@ -43,6 +44,7 @@ _log = structlog.get_logger(__name__)
 
 # Hosts give a process about 10 seconds (Procfile hosts, Docker) to 30 (Kubernetes) before they kill it.
 _DRAIN_SECONDS = 9.0
+_LAST_SEEN_SECONDS = 5.0
 _TIDY_SECONDS = 3_600.0
 _BACKUP_LOOK_SECONDS = 600.0
 # How long the end of a conversation waits for vectors; the words of what was said are found without them.
@@ -65,6 +67,7 @@ class Application:
     actions: Actions
     backups: Backups | None
     clock: Clock
+    last_seen: LastSeen
     measures: Measures
     slots: FairSlots
     breakers: tuple[CircuitBreaker, ...]
@@ -159,6 +162,7 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler.every(app.settings.idle_sweep_seconds, app.system.sweep_idle, name="idle_sweep")
     scheduler.every(app.settings.idle_sweep_seconds, app.handler.recover, name="redelivery")
     scheduler.every(app.settings.reminder_sweep_seconds, app.reminders.deliver_due, name="reminders")
+    scheduler.every(_LAST_SEEN_SECONDS, app.last_seen.flush, name="last_seen")
     scheduler.every(_TIDY_SECONDS, app.system.tidy, name="tidy")
     if app.backups is not None:
         scheduler.every(_BACKUP_LOOK_SECONDS, app.backups.run_due, name="backup")
@@ -171,6 +175,7 @@ async def _background(app: Application) -> AsyncIterator[None]:
         scheduler.stop()
         resuming.cancel()
         await asyncio.gather(resuming, return_exceptions=True)
+        await app.last_seen.flush()
 
 
 async def _resume(app: Application) -> None:

@@ -31,3 +31,13 @@ class PlatformSettings(BaseModel):
     stream_replies: bool = setting(
         True, "Whether an answer is shown while it is written, where the platform can show that.", "false"
     )
+    discord_shards: int = setting(
+        0, "Connections that the servers are split over; 0 for as many as Discord recommends.", "2", ge=0, le=1_000
+    )
+    back_fill_minutes: float = setting(
+        60.0,
+        "How far back messages are looked for that were missed while the connection was away; 0 for not at all.",
+        "60",
+        ge=0,
+        le=1_440,
+    )

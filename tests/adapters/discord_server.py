@@ -29,7 +29,8 @@ class Client(ChangeEvents):
 
     def __init__(self, table: Sequence[Command], world: World, actions: Sequence[Action] = ()) -> None:
         super().__init__(
-            intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True)
+            intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
+            shard_count=1,
         )
         services = Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock)
         commands = Commands(table, services)

@@ -57,20 +57,21 @@ async def test_turns_tokens_and_their_cost_are_counted(tmp_path: Path) -> None:
     measures = Measures()
     model = MeasuredModel(ScriptedModel(ANSWER, default=ANSWER), measures)
     async with running(tmp_path, chat_model=model, measures=measures) as world:
-        await world.say("Hello")
+        await world.say("I live in Oslo.")
+        await world.say("Where do I live?")
         found = await numbers(observed(world, measures, prices={"scripted": (10.0, 100.0)}))
     assert {name: found[f"phase_seconds_count {name}"] for name in ("turn", "memory", "delivery")} == {
-        "turn": 1, "memory": 1, "delivery": 1,
+        "turn": 2, "memory": 2, "delivery": 2,
     }  # fmt: skip
-    assert found["model_calls_total scripted end_turn"] == 1
+    assert found["model_calls_total scripted end_turn"] == 2
     kinds = ("input", "output", "cache_read", "cache_write")
-    assert [found[f"model_tokens_total {kind} scripted"] for kind in kinds] == [200, 100, 600, 200]
-    assert found["model_cost_dollars_total scripted"] == pytest.approx(0.002 + 0.01 + 0.0006 + 0.0025)
+    assert [found[f"model_tokens_total {kind} scripted"] for kind in kinds] == [400, 200, 1_200, 400]
+    assert found["model_cost_dollars_total scripted"] == pytest.approx(2 * (0.002 + 0.01 + 0.0006 + 0.0025))
     assert found["platform_connected discord"] == 1
     assert found["platform_connected slack"] == 0
     assert found["database_up"] == 1
     assert found["jobs done"] >= 1
-    assert found["retrieval_seconds_count"] == 1
+    assert found["retrieval_seconds_count"] >= 1
     assert found["texts_to_embed"] == 0
 
 

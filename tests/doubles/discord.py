@@ -72,6 +72,7 @@ class DiscordDouble:
         posts: how many requests to create a message arrived, the refused and repeated ones included.
         remembers_nonces: whether a repeated nonce is recognised; Discord forgets one after some minutes.
         typing: the channels in which the bot showed that it writes.
+        shards: how many connections it recommends.
     """
 
     def __init__(self, now: Callable[[], datetime] = lambda: START) -> None:
@@ -91,6 +92,7 @@ class DiscordDouble:
         self.posts = 0
         self.remembers_nonces = True
         self.typing: list[str] = []
+        self.shards = 1
         self._files: dict[str, bytes] = {}
 
     # the world
@@ -135,6 +137,10 @@ class DiscordDouble:
     def add_dm(self) -> Channel:
         """A direct chat of the bot with one user."""
         return self._keep(Channel(id=self.snowflake(), kind=DM))
+
+    def forget(self, channel: Channel) -> None:
+        """The channel is gone."""
+        del self._channels[channel.id]
 
     def _keep(self, channel: Channel) -> Channel:
         self._channels[channel.id] = channel
@@ -310,6 +316,9 @@ class DiscordDouble:
     async def _serve(self, request: web.Request, path: str) -> web.StreamResponse:
         if path == "/users/@me":
             return _json(self.bot.payload())
+        if path == "/gateway/bot":
+            limit = {"total": 1_000, "remaining": 1_000, "reset_after": 0, "max_concurrency": 1}
+            return _json({"url": self.gateway.url, "shards": self.shards, "session_start_limit": limit})
         if path == "/oauth2/applications/@me":
             return _json(application_payload(self.bot))
         served = await self.interactions.serve(request, path)
@@ -318,6 +327,8 @@ class DiscordDouble:
         return await self._serve_channel(request, path)
 
     async def _serve_channel(self, request: web.Request, path: str) -> web.StreamResponse:
+        if (alone := re.fullmatch(r"/channels/(\d+)", path)) and alone[1] in self._channels:
+            return _json(self._channels[alone[1]].payload())
         found = re.fullmatch(r"/channels/(\d+)/(messages|typing)(?:/(\d+))?", path)
         channel = self._channels.get(found[1]) if found else None
         if found is None or channel is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import dataclass, field
 
 from aiohttp import WSMsgType, web
 
@@ -21,6 +22,21 @@ _WANTED = {
 }
 
 
+@dataclass(kw_only=True)
+class _Session:
+    """One shard's session: the events it was sent, and its socket while there is one."""
+
+    id: str
+    shard: tuple[int, int]
+    intents: int
+    socket: web.WebSocketResponse | None
+    events: list[Payload] = field(default_factory=list)
+
+    def hears(self, guild_id: str | None) -> bool:
+        number, count = self.shard
+        return (int(guild_id or 0) >> 22) % count == number
+
+
 class Gateway:
     """Speaks gateway v10 with the bot.
 
@@ -36,10 +52,8 @@ class Gateway:
         self._bot = bot
         self._guilds = guilds
         self._changed = changed
-        self._sockets: list[web.WebSocketResponse] = []
-        self._session = 0
-        self._intents = 0
-        self._events: list[Payload] = []
+        self._sessions: dict[int, _Session] = {}  # by shard
+        self._begun = 0
         self.url = ""
         self.identified: list[int] = []
         self.resumed = 0
@@ -48,19 +62,31 @@ class Gateway:
 
     @property
     def connected(self) -> bool:
-        return bool(self._sockets)
+        return any(session.socket is not None for session in self._sessions.values())
 
     async def drop(self, code: int = 4000) -> None:
         """Close the gateway's socket; the session can be resumed, and events keep for it."""
-        sockets, self._sockets = self._sockets, []
-        for socket in sockets:
-            await socket.close(code=code)
+        for session in self._sessions.values():
+            socket, session.socket = session.socket, None
+            if socket is not None:
+                await socket.close(code=code)
+
+    async def lose_session(self) -> None:
+        """Close the gateway's socket; what happens until the bot is back is never told to it."""
+        for session in self._sessions.values():
+            session.id += "-lost"
+        await self.drop()
 
     async def repeat_ready(self) -> None:
         """Announce everything anew, as after a session that was lost."""
-        await self.dispatch("READY", self._ready())
+        for session in self._sessions.values():
+            await self._announce(session)
+
+    async def _announce(self, session: _Session) -> None:
+        await self._send(session, "READY", self._ready(session))
         for guild in self._guilds:
-            await self.dispatch("GUILD_CREATE", guild_payload(guild, self._bot))
+            if session.hears(guild.id):
+                await self._send(session, "GUILD_CREATE", guild_payload(guild, self._bot))
 
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
@@ -69,8 +95,9 @@ class Gateway:
         async for frame in socket:
             if frame.type is WSMsgType.TEXT:
                 await self._receive(socket, json.loads(frame.data))
-        if socket in self._sockets:
-            self._sockets.remove(socket)
+        for session in self._sessions.values():
+            if session.socket is socket:
+                session.socket = None
         self._changed.set()
         return socket
 
@@ -92,46 +119,59 @@ class Gateway:
         if code is not None:
             await socket.close(code=code)
             return
-        self._session, self._events, self._intents = self._session + 1, [], identity["intents"]
-        self._sockets.append(socket)
-        await self.repeat_ready()
+        number, count = identity.get("shard", (0, 1))
+        self._begun += 1
+        session = _Session(id=str(self._begun), shard=(number, count), intents=identity["intents"], socket=socket)
+        self._sessions[number] = session
+        await self._announce(session)
 
     async def _resume(self, socket: web.WebSocketResponse, resume: Payload) -> None:
-        if resume["session_id"] != str(self._session):
+        known = [session for session in self._sessions.values() if session.id == resume["session_id"]]
+        if not known:
             await socket.send_json({"op": 9, "d": False, "s": None, "t": None})
             return
-        for event in self._events[resume["seq"] :]:
+        for event in known[0].events[resume["seq"] :]:
             await socket.send_json(event)
-        self._sockets.append(socket)
+        known[0].socket = socket
         self.resumed += 1
-        await self.dispatch("RESUMED", {})
+        await self._send(known[0], "RESUMED", {})
 
     async def dispatch(self, event: str, payload: Payload) -> None:
         """Send an event to the bot, or keep it for when it resumes; only what its intents allow."""
-        if event in _WANTED:
-            in_guild, in_dm = _WANTED[event]
-            if not self._intents & (in_guild if "guild_id" in payload else in_dm):
-                return
-        if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
-            payload = self._redacted(payload)
-        frame = {"op": 0, "t": event, "s": len(self._events) + 1, "d": payload}
-        self._events.append(frame)
-        if self._sockets and not self._sockets[-1].closed:
-            await self._sockets[-1].send_json(frame)
+        guild_id = payload.get("guild_id") or (payload.get("id") if event.startswith("GUILD_") else None)
+        for session in self._sessions.values():
+            if session.hears(guild_id):
+                await self._tell(session, event, payload)
         self._changed.set()
 
-    def _redacted(self, message: Payload) -> Payload:
+    async def _tell(self, session: _Session, event: str, payload: Payload) -> None:
+        if event in _WANTED:
+            in_guild, in_dm = _WANTED[event]
+            if not session.intents & (in_guild if "guild_id" in payload else in_dm):
+                return
+        if event in ("MESSAGE_CREATE", "MESSAGE_UPDATE"):
+            payload = self._redacted(payload, session.intents)
+        await self._send(session, event, payload)
+
+    async def _send(self, session: _Session, event: str, payload: Payload) -> None:
+        frame = {"op": 0, "t": event, "s": len(session.events) + 1, "d": payload}
+        session.events.append(frame)
+        if session.socket is not None and not session.socket.closed:
+            await session.socket.send_json(frame)
+        self._changed.set()
+
+    def _redacted(self, message: Payload, intents: int) -> Payload:
         """Without the message content intent, text is shown only in direct chats and where the bot is mentioned."""
         mentioned = any(user["id"] == self._bot.id for user in message["mentions"])
         own = message["author"]["id"] == self._bot.id
-        if self._intents & _MESSAGE_CONTENT or "guild_id" not in message or mentioned or own:
+        if intents & _MESSAGE_CONTENT or "guild_id" not in message or mentioned or own:
             return message
         return message | {"content": "", "attachments": [], "embeds": []}
 
-    def _ready(self) -> Payload:
+    def _ready(self, session: _Session) -> Payload:
         return {
-            "v": 10, "user": self._bot.payload(), "session_id": str(self._session),
+            "v": 10, "user": self._bot.payload(), "session_id": session.id, "shard": list(session.shard),
             "resume_gateway_url": self.url,
-            "guilds": [{"id": guild.id, "unavailable": True} for guild in self._guilds],
+            "guilds": [{"id": guild.id, "unavailable": True} for guild in self._guilds if session.hears(guild.id)],
             "application": {"id": self._bot.id, "flags": 0},
         }  # fmt: skip

@@ -54,6 +54,8 @@ class Channel:
         payload: Payload = {"id": self.id, "type": self.kind, "name": self.name, "position": 0, "nsfw": False}
         if self.guild is not None:
             payload["guild_id"] = self.guild.id
+        if self.messages:
+            payload["last_message_id"] = self.messages[-1]["id"]
         if self.parent is None:
             return payload | {"permission_overwrites": self.overwrites, "bitrate": 64_000, "user_limit": 0}
         metadata = {"archived": False, "auto_archive_duration": 1440, "archive_timestamp": START.isoformat()}
