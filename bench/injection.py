@@ -30,7 +30,7 @@ from memory.multilingual import MultilingualEmbedder
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import SystemClock
-from memory.processes.retriever import Retriever, Wanted
+from memory.processes.retriever import Wanted
 from memory.records import NewMessage, SearchHit
 from memory.system import MemorySystem, open_memory
 from memory.tokens import TiktokenCounter
@@ -94,22 +94,11 @@ async def measure(embedder: MiniLmEmbedder | MultilingualEmbedder) -> Figures:
             clock=SystemClock(),
         ) as system:
             memory = system.conversation(person=_PERSON, audience="dm", conversation=f"{_PERSON}:dm")
-            stores = system.stores
-            retriever = Retriever(
-                recall=stores.recall,
-                archival=stores.archival,
-                facts=stores.facts,
-                episodes=stores.episodes,
-                procedures=stores.procedures,
-                search=stores.search,
-                clock=SystemClock(),
-                preferences=stores.preferences,
-            )
 
             async def given(message: str) -> tuple[SearchHit, ...]:
                 wanted = Wanted(hits=parameters.retrieved_hits, facts=parameters.retrieved_facts)
                 place = memory.place
-                return (await retriever.retrieve(place.scope, place.reach, message, wanted=wanted)).hits
+                return (await system.retriever.retrieve(place.scope, place.reach, message, wanted=wanted)).hits
 
             planted = await plant(system, memory, [one["text"] for one in content["memories"]])
             asked = [(question, planted[one["text"]]) for one in content["memories"] for question in one["questions"]]

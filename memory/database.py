@@ -77,12 +77,12 @@ class Database:
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A connection for reading. Each statement sees what is committed when it begins."""
-        if (present := present_connection()) is not None:
-            yield immediate(present)
-            return
         with _said_plainly():
-            async with self.engine.connect() as connection:
-                yield connection
+            if (present := present_connection()) is not None:
+                yield immediate(present)
+            else:
+                async with self.engine.connect() as connection:
+                    yield connection
 
     async def read_together(self, read: Callable[[Connection], _Result]) -> _Result:
         """Read with several statements, in a thread. Each sees what is committed when it begins.
@@ -93,9 +93,9 @@ class Database:
         Returns:
             what ``read`` returned.
         """
-        if (present := present_connection()) is not None:
-            return read(present)
         with _said_plainly():
+            if (present := present_connection()) is not None:
+                return read(present)
             return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_in_thread, read)
 
     async def read_in_one_trip(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:

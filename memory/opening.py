@@ -208,6 +208,7 @@ def open_services(
         database=database,
         stores=stores,
         retriever=Retriever(
+            database=database,
             recall=stores.recall,
             archival=stores.archival,
             facts=stores.facts,

@@ -132,12 +132,12 @@ class EmbeddedQuery:
     """What is compared with the vectors that are stored.
 
     Attributes:
-        vector: of the whole query, of shape (dimensions,).
+        vector: of the whole query, of shape (dimensions,); None where the embedder failed, so that words alone decide.
         tokens: of its tokens, of shape (tokens, token_dimensions), each as long as its weight; None where the
             embedder gives none.
     """
 
-    vector: Vectors
+    vector: Vectors | None = None
     tokens: Vectors | None = None
 
 
@@ -213,4 +213,8 @@ class TextIndex(Protocol):
 
         A query without a single searchable word finds nothing and raises nothing.
         """
+        ...
+
+    def held(self, connection: Connection, reach: Reach) -> frozenset[Source]:
+        """The sources of which there are entries within reach."""
         ...

@@ -51,6 +51,7 @@ class MemorySystem:
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
         talk: what was said lately in channels.
+        retriever: finds what a message is answered with.
         outbox: notes how far answers have come.
     """
 
@@ -66,6 +67,7 @@ class MemorySystem:
         self.in_force = services.in_force
         self.prompt_sizes = services.prompt_sizes
         self.talk = services.talk
+        self.retriever = services.retriever
         self.outbox = services.outbox
 
     @property
@@ -118,7 +120,7 @@ class MemorySystem:
         reach = await self._reach(person, audience)
         scope = scope_of(person, audience or "dm", self.parameters.sharing)
         wanted = Wanted(hits=limit, facts=limit, episodes=limit, procedures=limit)
-        found = await self._services.retriever.retrieve(scope, reach, clean(query), wanted=wanted, floor=False)
+        found = await self.retriever.retrieve(scope, reach, clean(query), wanted=wanted, floor=False)
         if found.failed:
             raise DatabaseUnavailable(f"Some of it could not be searched: {', '.join(found.failed)}. Try again.")
         return list(found.hits[:limit])

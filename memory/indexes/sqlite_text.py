@@ -42,6 +42,10 @@ _HOLDERS = text(
 )
 _PUT = text("INSERT OR REPLACE INTO search_text (rowid, owner, body) VALUES (:id, :owner, :body)")
 _TOTAL = text("SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text MATCH :within LIMIT :most)")
+_HELD = text(
+    "SELECT owned.key FROM json_each(:owners) AS owned "
+    "WHERE EXISTS (SELECT 1 FROM search_text WHERE search_text MATCH owned.value)"
+)
 
 
 def _lengths(*, in_audiences: bool) -> Select[Any]:
@@ -118,6 +122,13 @@ class SqliteTextIndex:
             for row in rows
         ]
         return sorted(found, key=lambda entry: (-entry.text_score, -entry.entry_id))[:limit]
+
+    def held(self, connection: Connection, reach: Reach) -> frozenset[Source]:
+        """The sources of which there are entries within reach."""
+        owners = {
+            source.value: f"owner : ({' OR '.join(tokens)})" for source in Source if (tokens := _owners(reach, source))
+        }
+        return frozenset(map(Source, connection.execute(_HELD, {"owners": json.dumps(owners)}).scalars()))
 
     def _within(self, connection: Connection, reach: Reach, source: Source, ids: list[int]) -> Sequence[Row[Any]]:
         """Those of these entries that are within the reach of one account, with the lengths of their texts."""

@@ -29,9 +29,12 @@ def merged(found: Sequence[SearchHit], most: Mapping[Source, int]) -> tuple[Sear
             (``RECALL`` and ``ARCHIVAL``).
     """
     kept: list[SearchHit] = []
+    said: set[str] = set()
     for hit in sorted(found, key=lambda hit: (_LASTING.index(hit.source), -hit.score)):
-        if not any(_says_the_same(one, hit) for one in kept):
+        words = normalised(hit.text)
+        if words not in said and not any(_means_the_same(one, hit) for one in kept):
             kept.append(hit)
+            said.add(words)
     ranked = sorted(kept, key=lambda hit: -hit.score)
     counts = dict.fromkeys(Source, 0)
     chosen = []
@@ -47,9 +50,7 @@ def _counted_as(source: Source) -> Source:
     return Source.RECALL if source is Source.ARCHIVAL else source
 
 
-def _says_the_same(kept: SearchHit, hit: SearchHit) -> bool:
-    if normalised(kept.text) == normalised(hit.text):
-        return True
+def _means_the_same(kept: SearchHit, hit: SearchHit) -> bool:
     if kept.vector is None or hit.vector is None:
         return False
     return float(kept.vector @ hit.vector) >= _SAME_MEANING and keeps_details(kept.text, of=hit.text)

@@ -1,18 +1,23 @@
 """Finds what known facts, past conversations and stored documents have to say about a message.
 
-Invariant: nothing below the relevance floor, nothing that stands in the window already, nothing twice. A source
-that fails, or does not answer in time, is reported as failing, never as empty, and costs the others nothing.
+All sources are searched in one trip to a thread, one after the other: threads of their own would wait for one another's
+turn in Python, and what facts are found says which messages to look at.
+
+Invariant: nothing below the relevance floor, nothing that stands in the window already, nothing twice. A source that
+fails is reported as failing, never as empty, and so is one that did not answer in time; what was found by then counts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
+from memory.database import Database
 from memory.errors import MemorySystemError
 from memory.policy.histogram import Histogram
 from memory.policy.merging import merged
@@ -36,6 +41,8 @@ _QUERY_CHARACTERS = 1_000
 
 # A search takes some hundredths of a second; what takes this long would keep the person waiting for nothing.
 _DEADLINE_SECONDS = 5.0
+
+_Search = Callable[[], Awaitable[list[SearchHit]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +91,7 @@ class Retriever:
     """Searches every source at once for one message.
 
     Args:
+        database: where all of it is.
         recall: the verbatim log.
         archival: the documents.
         facts: what is lastingly true.
@@ -100,6 +108,7 @@ class Retriever:
     def __init__(
         self,
         *,
+        database: Database,
         recall: RecallStore,
         archival: ArchivalStore,
         facts: FactStore,
@@ -109,6 +118,7 @@ class Retriever:
         clock: Clock,
         preferences: PreferenceStore,
     ) -> None:
+        self._database = database
         self._recall = recall
         self._archival = archival
         self._facts = facts
@@ -147,12 +157,14 @@ class Retriever:
         if embedded is None:
             embedded = await self.embed(query)
         periods = await self.periods(reach, query)
+        found: dict[Source, list[SearchHit]] = {}
         searches = self._searches(
-            scope, reach, query, wanted, exclude=exclude, floor=floor, embedded=embedded, periods=periods
+            scope, reach, query, wanted, found, exclude=exclude, floor=floor, embedded=embedded, periods=periods
         )
-        answers = await asyncio.gather(*(_within_deadline(source, search) for source, search in searches.items()))
-        failed = tuple(source for source, hits in zip(searches, answers, strict=True) if hits is None)
-        hits = merged([hit for hits in answers for hit in hits or ()], wanted.most)
+        await self._search_all(reach, searches, found)
+        answers = dict(found)
+        failed = tuple(source for source in searches if source not in answers)
+        hits = merged([hit for hits in answers.values() for hit in hits], wanted.most)
         seconds = time.perf_counter() - began
         self.seconds = self.seconds.with_duration(seconds)
         _log.info(
@@ -160,7 +172,7 @@ class Retriever:
             seconds=round(seconds, 3),
             facts=sum(hit.source is Source.FACT for hit in hits),
             hits=len(hits),
-            vector=embedded is not None,
+            vector=embedded.vector is not None,
             failed=[source.value for source in failed],
         )
         return Retrieved(hits=hits, failed=failed)
@@ -171,20 +183,27 @@ class Retriever:
         reach: Reach,
         query: str,
         wanted: Wanted,
+        found: Mapping[Source, Sequence[SearchHit]],
         *,
         periods: Sequence[Period],
         exclude: frozenset[int],
         floor: bool,
-        embedded: EmbeddedQuery | None,
-    ) -> dict[Source, Awaitable[list[SearchHit]]]:
-        """The searches to make, by source. A new source gets its line here."""
+        embedded: EmbeddedQuery,
+    ) -> dict[Source, _Search]:
+        """The searches to make, by source, in their order. A new source gets its line here.
+
+        Args:
+            found: what was found when a search begins.
+        """
         trace = Trace.LATER if floor else Trace.NEVER
         of_days = periods if not floor or asks(query) else ()
-        searches: dict[Source, Awaitable[list[SearchHit]]] = {}
+        searches: dict[Source, _Search] = {}
         if limit := wanted.facts:
-            searches[Source.FACT] = self._facts.search(reach, query, limit=limit, embedded=embedded, floor=floor)
+            searches[Source.FACT] = partial(
+                self._facts.search, reach, query, limit=limit, embedded=embedded, floor=floor
+            )
         if limit := wanted.hits:
-            searches[Source.RECALL] = self._recall.search(
+            searches[Source.RECALL] = lambda: self._recall.search(
                 reach,
                 query,
                 limit=limit,
@@ -193,27 +212,49 @@ class Retriever:
                 embedded=embedded,
                 periods=periods,
                 floor=floor,
+                besides={message_id for fact in found.get(Source.FACT, ()) for message_id in fact.message_ids},
             )
-            searches[Source.ARCHIVAL] = self._archival.search(
-                scope, reach, query, limit=limit, embedded=embedded, trace=trace, floor=floor
+            searches[Source.ARCHIVAL] = partial(
+                self._archival.search, scope, reach, query, limit=limit, embedded=embedded, trace=trace, floor=floor
             )
         if limit := wanted.episodes:
-            searches[Source.EPISODE] = self._episodes.search(
-                reach, query, limit=limit, periods=of_days, embedded=embedded, floor=floor
+            searches[Source.EPISODE] = partial(
+                self._episodes.search, reach, query, limit=limit, periods=of_days, embedded=embedded, floor=floor
             )
         if limit := wanted.procedures:
-            searches[Source.PROCEDURE] = self._procedures.applicable(
-                reach, query, limit=limit, embedded=embedded, floor=floor
+            searches[Source.PROCEDURE] = partial(
+                self._procedures.applicable, reach, query, limit=limit, embedded=embedded, floor=floor
             )
         return searches
+
+    async def _search_all(
+        self, reach: Reach, searches: Mapping[Source, _Search], found: dict[Source, list[SearchHit]]
+    ) -> None:
+        """Search one source after the other; ``found`` fills with what each found, those that fail left out."""
+
+        async def search_all() -> None:
+            held = await self._search.held(reach)
+            for source, search in searches.items():
+                try:
+                    found[source] = await search() if source in held else []
+                except MemorySystemError as error:
+                    _log.warning("search_failed", source=source.value, error=str(error))
+
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                await self._database.read_in_one_trip(search_all)
+        except TimeoutError:
+            _log.warning("search_failed", error=f"no answer within {_DEADLINE_SECONDS} seconds")
+        except MemorySystemError as error:
+            _log.warning("search_failed", error=str(error))
 
     async def periods(self, reach: Reach, query: str) -> tuple[Period, ...]:
         """The times that a query asks about."""
         return await self._times.of(reach, shortened(query))
 
-    async def embed(self, query: str) -> EmbeddedQuery | None:
-        """The query's vectors, or None (with a log line) where the embedder fails: full text still answers."""
-        return await self._search.embedded_or_none(shortened(query))
+    async def embed(self, query: str) -> EmbeddedQuery:
+        """The query's vectors, or none (with a log line) where the embedder fails: full text still answers."""
+        return await self._search.embedded(shortened(query))
 
 
 def shortened(query: str) -> str:
@@ -221,15 +262,3 @@ def shortened(query: str) -> str:
     if len(query) <= 2 * _QUERY_CHARACTERS:
         return query
     return f"{query[:_QUERY_CHARACTERS]}\n{query[-_QUERY_CHARACTERS:]}"
-
-
-async def _within_deadline(source: Source, search: Awaitable[list[SearchHit]]) -> list[SearchHit] | None:
-    """What a source found; None, with a log line, where it failed."""
-    try:
-        async with asyncio.timeout(_DEADLINE_SECONDS):
-            return await search
-    except TimeoutError:
-        _log.warning("search_failed", source=source.value, error=f"no answer within {_DEADLINE_SECONDS} seconds")
-    except MemorySystemError as error:
-        _log.warning("search_failed", source=source.value, error=str(error))
-    return None

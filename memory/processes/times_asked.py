@@ -72,7 +72,7 @@ class TimesAsked:
 
     async def _happened(self, reach: Reach, event: str) -> datetime | None:
         """When that was; None where nothing close enough to it is known."""
-        embedded = await self._search.embedded_or_none(event)
+        embedded = await self._search.embedded(event)
         try:
             facts, messages = await asyncio.gather(
                 self._facts.search(reach, event, limit=1, embedded=embedded),

@@ -213,7 +213,7 @@ class ArchivalStore:
         if memory_types is not None:
             wanted.append(passages.c.memory_type.in_(memory_types))
         if embedded is None:
-            embedded = await self._search.embedded_or_none(query)
+            embedded = await self._search.embedded(query)
         look = partial(self._candidates, reach=reach, query=query, limit=limit, embedded=embedded, wanted=and_(*wanted))
         ranked, found = await self._database.read_together(look)
         relevant = above_floor(ranked, query, floors=self._search.floors(Source.ARCHIVAL))

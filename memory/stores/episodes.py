@@ -180,7 +180,7 @@ class EpisodeStore:
             within: leave out what is not of these times.
         """
         if embedded is None:
-            embedded = await self._search.embedded_or_none(query)
+            embedded = await self._search.embedded(query)
         look = partial(
             self._look,
             reach=reach,

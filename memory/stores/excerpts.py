@@ -91,7 +91,7 @@ class ExcerptReader:
             query: the query; None where the embedder failed.
         """
         embedded = [row for row in rows if row.embedder == self._embedder.name]
-        if query is None or not embedded:
+        if query is None or query.vector is None or not embedded:
             return {}, {}
         vectors = vectors_from_bytes([row.vector for row in embedded], self._embedder.dimensions)
         cosines = np.clip(vectors @ query.vector, -1.0, 1.0)

@@ -122,7 +122,7 @@ class FactReader:
             embedded: the query's vectors, where the caller has them already.
         """
         if embedded is None:
-            embedded = await self._search.embedded_or_none(query)
+            embedded = await self._search.embedded(query)
         look = partial(self._look, reach=reach, query=query, limit=limit, floor=floor, embedded=embedded)
         return await self._database.read_together(look)
 

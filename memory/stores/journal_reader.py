@@ -114,7 +114,7 @@ class JournalReader:
             embedded: the query's vectors, where the caller has them already.
         """
         if embedded is None:
-            embedded = await self._search.embedded_or_none(query)
+            embedded = await self._search.embedded(query)
         found = await self._search.search(
             reach, source=Source.JOURNAL, query=query, limit=limit * _OVERFETCH, embedded=embedded
         )

@@ -53,6 +53,7 @@ class MessageSearch:
         evicted_only: leave out what still stands in a window.
         exclude: messages to leave out.
         floor: leave out what is not relevant enough to be shown unasked.
+        besides: messages that are looked at closely whatever the indexes say of them.
     """
 
     search: SearchStore
@@ -64,6 +65,7 @@ class MessageSearch:
     evicted_only: bool
     exclude: frozenset[int]
     floor: bool
+    besides: frozenset[int]
 
     def __call__(self, connection: Connection) -> list[SearchHit]:
         """The messages that answer the query best, best first."""
@@ -123,7 +125,7 @@ class MessageSearch:
                 query=self.query,
                 limit=wanted,
                 embedded=self.embedded,
-                besides=of_then,
+                besides=of_then | self.besides,
             )
             usable = [entry for entry in entries if entry.record_id not in self.exclude]
             if self.evicted_only:
@@ -132,7 +134,8 @@ class MessageSearch:
                 break
         ranked, most = rank(usable), candidates_of(self.limit)
         later = [one for one in ranked[most:] if one.entry.record_id in of_then]
-        return ranked[:most] + later[: most // 2]
+        named = [one for one in ranked[most:] if one.entry.record_id in self.besides - of_then]
+        return ranked[:most] + later[: most // 2] + named
 
     def _said_then(self, connection: Connection) -> set[int]:
         """The newest messages of the times asked about: "What did I say on Monday?" has no words to be found by."""

@@ -198,7 +198,7 @@ class ProcedureStore:
             floor: leave out what is only faintly alike.
         """
         if embedded is None:
-            embedded = await self._search.embedded_or_none(query)
+            embedded = await self._search.embedded(query)
         look = partial(self._look, reach=reach, query=query, limit=limit, embedded=embedded, floor=floor)
         return await self._database.read_together(look)
 

@@ -224,6 +224,7 @@ class RecallStore:
         embedded: EmbeddedQuery | None = None,
         periods: Sequence[Period] = (),
         floor: bool = False,
+        besides: Collection[int] = (),
     ) -> list[SearchHit]:
         """The messages that answer a query best, best first.
 
@@ -236,9 +237,10 @@ class RecallStore:
             embedded: the query's vectors, where the caller has them already.
             periods: the times that the query asks about.
             floor: leave out what is not relevant enough to be shown unasked.
+            besides: messages that are looked at closely whatever the indexes say of them.
         """
         if embedded is None:
-            embedded = await self._search.embedded_or_none(query)
+            embedded = await self._search.embedded(query)
         look = MessageSearch(
             search=self._search,
             reach=reach,
@@ -249,6 +251,7 @@ class RecallStore:
             evicted_only=evicted_only,
             exclude=exclude,
             floor=floor,
+            besides=frozenset(besides),
         )
         return await self._database.read_together(look)
 

@@ -161,9 +161,13 @@ class SearchStore:
             embedded: the query's vectors, where the caller has them already.
         """
         if embedded is None:
-            embedded = await self.embedded_or_none(query)
+            embedded = await self.embedded(query)
         look = partial(self.find, reach=reach, source=source, query=query, limit=limit, embedded=embedded)
         return await self._database.read_together(look)
+
+    async def held(self, reach: Reach) -> frozenset[Source]:
+        """The sources of which there is anything to be found within reach."""
+        return await self._database.read_together(partial(self._text_index.held, reach=reach))
 
     def find(
         self,
@@ -247,13 +251,13 @@ class SearchStore:
         """What is close enough to a query to be shown unasked, by the present embedder."""
         return floors_of(self._embedder.name, source)
 
-    async def embedded_or_none(self, query: str) -> EmbeddedQuery | None:
-        """A query's vectors, or None (with a log line) where the embedder fails: full text still answers."""
+    async def embedded(self, query: str) -> EmbeddedQuery:
+        """A query's vectors, or none (with a log line) where the embedder fails: full text still answers."""
         try:
             return await self.embed_query(query)
         except EmbedderError as error:
             _log.warning("embedder_failed", error=str(error))
-            return None
+            return EmbeddedQuery()
 
     async def embed_pending(self, *, limit: int = 256) -> int:
         """Embed entries of anybody that have no vector of the present embedder yet.

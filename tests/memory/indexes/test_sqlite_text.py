@@ -70,6 +70,19 @@ async def found(database: Database, query: str, **options: Reach | Source | int)
     return [score.entry_id for score in await search(database, query, **options)]  # type: ignore[arg-type]
 
 
+async def test_what_is_held_is_told_within_reach_alone(database: Database) -> None:
+    await store(database, "I moved to Oslo in May")
+    await store(database, "Ann lives in Oslo", scope=replace(ANN, audience="guild:1"), source=Source.FACT, first=10)
+    await store(database, "Oslo is cold", scope=BOB, source=Source.ARCHIVAL, first=20)
+
+    async def held(reach: Reach) -> frozenset[Source]:
+        return await database.read_together(lambda connection: INDEX.held(connection, reach))
+
+    assert await held(EVERYTHING_OF_ANN) == {Source.RECALL, Source.FACT}
+    assert await held(reach_of(replace(ANN, audience="guild:1"), None)) == {Source.FACT}
+    assert await held(reach_of_person("console:eve")) == frozenset()
+
+
 async def test_a_hit_says_whose_and_which_record_it_is(database: Database) -> None:
     await store(database, "I moved to Oslo in May")
     (hit,) = await search(database, "Oslo?")
