@@ -89,7 +89,7 @@ def _of_process(observed: Observed) -> Iterator[Metric]:
     yield _gauge("model_calls_waiting", "Calls that wait for a place.", {(): float(observed.slots.waiting)})
     yield _histogram("loop_lag_seconds", "How late the event loop comes.", {"": measures.lag})
     yield _gauge("loop_lag_worst_seconds", "The worst of it in the last minute.", {(): measures.worst_lag})
-    yield _histogram("retrieval_seconds", "How long a look into memory takes.", {"": system.retrieval_seconds})
+    yield _histogram("retrieval_seconds", "How long a look into memory takes.", {"": system.retriever.seconds})
     yield _counter("index_builds", "Vector indexes built from the rows.", {(): system.stores.search.index_builds})
     yield _counter(
         "evicted_messages",

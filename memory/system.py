@@ -21,7 +21,6 @@ from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.policy.audience import reach_of, reach_of_person, scope_of
-from memory.policy.histogram import Histogram
 from memory.policy.text import clean
 from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
@@ -51,7 +50,7 @@ class MemorySystem:
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
         talk: what was said lately in channels.
-        retriever: finds what a message is answered with.
+        retriever: finds what a message is answered with, and knows how long that took.
         outbox: notes how far answers have come.
     """
 
@@ -74,11 +73,6 @@ class MemorySystem:
     def parameters(self) -> MemoryParameters:
         """The numbers in force now."""
         return self.in_force.current
-
-    @property
-    def retrieval_seconds(self) -> Histogram:
-        """How long each look into memory took since the start."""
-        return self._services.retriever.seconds
 
     def conversation(
         self, *, person: str, audience: str, conversation: str, community: str | None = None
