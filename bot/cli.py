@@ -25,7 +25,8 @@ from bot.cli_import import import_commands
 from bot.cli_jobs import jobs_commands
 from bot.cli_memory import memory_commands
 from bot.cli_versions import version_commands
-from bot.config import load_settings
+from bot.config import Settings, load_settings
+from bot.env_file import unknown_names
 from bot.logs import configure_logs
 from memory.errors import MemorySystemError
 from memory.records import check_audience, check_person
@@ -54,6 +55,7 @@ DataDir = Annotated[
 def run(data_dir: DataDir = None) -> None:
     """Start every platform that has its tokens; with none, chat in this terminal."""
     settings = load_settings({"data_dir": data_dir})
+    _warn_of_unknown_settings()
     if settings.discord_token is None and settings.slack_bot_token is None:
         asyncio.run(run_console(settings, name=_login_name(), audience="dm"))
     else:
@@ -77,6 +79,7 @@ def chat(
 ) -> None:
     """Chat here. In a pipe one line is one message and gets one reply."""
     settings = load_settings({"data_dir": data_dir})
+    _warn_of_unknown_settings()
     name = name or _login_name()
     check_person(f"console:{name}")
     check_audience(audience)
@@ -93,9 +96,15 @@ def doctor(
 
     configure_logs("WARNING")
     settings = load_settings({"data_dir": data_dir})
+    _warn_of_unknown_settings()
     findings = asyncio.run(examine(settings))
     show(findings, as_json=as_json)
     raise typer.Exit(1 if any(finding.failed for finding in findings) else 0)
+
+
+def _warn_of_unknown_settings() -> None:
+    for sentence in unknown_names(Path(".env"), {name.upper() for name in Settings.model_fields}):
+        typer.echo(f"WARNING: {sentence}", err=True)
 
 
 def main() -> None:

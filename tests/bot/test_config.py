@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.config import ConfigurationError, Settings, load_settings
+from bot.env_file import unknown_names
 from memory.parameters import MemoryParameters
 
 
@@ -48,6 +49,17 @@ def test_a_line_of_the_file_that_sets_nothing_is_named_by_its_number_alone(tmp_p
         f"{file}: line {number}" for number in (4, 5, 6)
     ]
     assert "private" not in str(refused.value)
+
+
+def test_a_name_in_the_file_that_is_no_setting_is_named_and_a_misspelt_one_put_right(tmp_path: Path) -> None:
+    file = tmp_path / ".env"
+    file.write_text("TEMPERATURE=0.7\nport=8080\nDISCORD_TOKN=secret\nLOG_LEVEL=\n")
+    known = {name.upper() for name in Settings.model_fields}
+    assert unknown_names(file, known) == [
+        f"{file}: there is no setting TEMPERATURE, so it is ignored. docs/settings.md lists those there are.",
+        f"{file}: there is no setting DISCORD_TOKN, so it is ignored. Did you mean DISCORD_TOKEN?",
+    ]
+    assert unknown_names(tmp_path / "none", known) == []
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
