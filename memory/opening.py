@@ -203,6 +203,7 @@ def open_services(
         },
         clock=clock,
         attempts=parameters.job_attempts,
+        process=process,
     )
     return Services(
         database=database,

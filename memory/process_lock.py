@@ -75,6 +75,14 @@ class ProcessLock:
             os.close(file)
         return False
 
+    def is_alone(self) -> bool:
+        """Whether no other process works on the database."""
+        if self._database is None:
+            return False
+        left = self._database.parent.glob(f"{self._database.name}.{_PREFIX}-*")
+        others = {path.name.rpartition("-")[2] for path in left} - {self.name}
+        return not any(map(self.is_alive, others))
+
     def release(self) -> None:
         """The process ends. Safe to call twice."""
         if self._file is not None:

@@ -129,7 +129,7 @@ class MemorySystem:
 
     async def resume(self) -> None:
         """After a start: go on with what an earlier process left, and load what the first message would wait for."""
-        self._services.jobs.kick()
+        await self._services.jobs.take_over()
         self._services.indexer.kick()
         await self._services.warm_up()
 

@@ -15,6 +15,7 @@ import structlog
 from memory.database import Database
 from memory.errors import MemorySystemError, ModelResting, StorageError
 from memory.ports import Clock
+from memory.process_lock import ProcessLock
 from memory.records import Job, JobState, Scope
 from memory.stores.jobs import JobStore
 
@@ -38,6 +39,7 @@ class JobRunner:
         handlers: what does each kind of job.
         clock: says what is due.
         attempts: tries before a job is set aside.
+        process: tells whether others may be at work.
     """
 
     def __init__(
@@ -48,7 +50,9 @@ class JobRunner:
         handlers: Mapping[str, JobHandler],
         clock: Clock,
         attempts: int,
+        process: ProcessLock,
     ) -> None:
+        self._process = process
         self._database = database
         self._jobs = jobs
         self._handlers = handlers
@@ -64,6 +68,12 @@ class JobRunner:
             worker = asyncio.create_task(self._work(), name="jobs")
             self._workers.add(worker)
             worker.add_done_callback(self._workers.discard)
+
+    async def take_over(self) -> None:
+        """After a start: begin, also with what a process was at that is gone by now."""
+        if await asyncio.to_thread(self._process.is_alone) and (left := await self._jobs.release_left()):
+            _log.info("jobs_taken_over", jobs=left)
+        self.kick()
 
     async def settle(self) -> None:
         """Wait until no job is due any more."""

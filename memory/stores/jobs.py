@@ -143,6 +143,15 @@ class JobStore:
         attempts = max(0, job.attempts - 1)
         await self._set(tx, job, claimed_until=None, attempts=attempts, due_at=due_at or job.due_at)
 
+    async def release_left(self) -> int:
+        """Give back what processes have claimed that are all gone; how many jobs of everybody. For a start.
+
+        Should another process claim one meanwhile, it is done twice and takes effect once, as after any lease.
+        """
+        left = update(jobs).where(jobs.c.state == JobState.PENDING, jobs.c.claimed_until.is_not(None))
+        async with self._database.transaction() as tx:
+            return (await tx.connection.execute(left.values(claimed_until=None))).rowcount
+
     async def unfinished(self, scope: Scope) -> list[Job]:
         """The pending and dead jobs of a scope, oldest first."""
         return await self._found(and_(in_scope(jobs, scope), jobs.c.state != JobState.DONE))

@@ -43,6 +43,10 @@ class Keepsake:
         self._reading = asyncio.create_task(self._read())
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def stderr(self) -> str:
         return "\n".join(self.lines)
 

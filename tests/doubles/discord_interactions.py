@@ -88,10 +88,11 @@ class Interactions:
     def _register(self, commands: list[Payload]) -> None:
         self.registrations += 1
         self.registered = [
-            command
+            {"description": ""}  # of a command in a menu
+            | command
             | {
                 "id": self._snowflake(), "application_id": self._bot.id, "version": "1",
-                "default_member_permissions": _as_text(command["default_member_permissions"]),
+                "default_member_permissions": _as_text(command.get("default_member_permissions")),
             }
             for command in commands
         ]  # fmt: skip

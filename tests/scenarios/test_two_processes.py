@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from bot.chat import DeliveryFailed, OutgoingMessage
 from memory.errors import ModelUnavailable
 from memory.messages import ModelRequest
+from memory.processes.learner import LEARN
+from memory.records import Scope
 from tests.fakes import FakeClock, RecordingChannel, Script, ScriptedModel
 from tests.world import running
 
@@ -98,6 +101,23 @@ async def test_an_answer_whose_process_is_gone_is_sent_by_the_next_at_once(tmp_p
     async with running(tmp_path, channel=channel) as new:
         await new.handler.idle()
     assert channel.texts == ["Nice."]
+
+
+async def test_a_job_whose_process_is_gone_is_done_by_the_next_at_once(tmp_path: Path) -> None:
+    scope = Scope(person="console:ann", audience="dm")
+    async with running(tmp_path) as old:
+        jobs, now = old.system.stores.jobs, old.clock.now()
+        async with old.system.transaction() as tx:
+            await jobs.add(scope, tx, kind=LEARN, subject=1, payload={"exchange": 1}, at=now)
+        assert await jobs.claim(now=now, lease=timedelta(minutes=5))
+        async with running(tmp_path) as beside:
+            await beside.system.resume()
+            await beside.system.settle()
+            assert await beside.system.stores.jobs.unfinished(scope)
+    async with running(tmp_path) as new:
+        await new.system.resume()
+        await new.system.settle()
+        assert await new.system.stores.jobs.unfinished(scope) == []
 
 
 async def test_an_answer_is_taken_over_from_a_process_that_hangs(tmp_path: Path) -> None:
