@@ -87,6 +87,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
                 memory_model=memory_model,
                 parameters=parameters,
                 clock=clock,
+                notes_folder=settings.data_dir / "notes",
             )
         )
         await take_up(settings, system)

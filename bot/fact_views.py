@@ -21,6 +21,7 @@ _KINDS = {
     Source.JOURNAL: "note",
     Source.EPISODE: "story of a conversation",
     Source.PROCEDURE: "procedure",
+    Source.ENTRY: "recent event",
 }
 
 

@@ -166,6 +166,9 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler.every(_TIDY_SECONDS, app.system.tidy, name="tidy")
     if app.backups is not None:
         scheduler.every(_BACKUP_LOOK_SECONDS, app.backups.run_due, name="backup")
+    consolidate, parameters = app.system.consolidator.run_all, app.system.parameters
+    scheduler.every(parameters.consolidation_interval.total_seconds(), consolidate, name="consolidation")
+    scheduler.at_midnight(consolidate, zone=parameters.zone, name="daily_consolidation")
     scheduler.start()
     resuming = asyncio.create_task(_resume(app))
     try:

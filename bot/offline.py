@@ -41,6 +41,8 @@ OFFLINE_NOTICE = (
     "SLACK_BOT_TOKEN with SLACK_APP_TOKEN, to bring the bot to Discord or Slack."
 )
 
+_NO_TREE_OPERATIONS = '{"operations": []}'  # a rule cannot tell which categories mean the same
+
 _MEMORY_WORK: Mapping[str, Callable[[str, str], str]] = {
     "summarize_window": digest,
     "summarize_session": digest,
@@ -48,6 +50,7 @@ _MEMORY_WORK: Mapping[str, Callable[[str, str], str]] = {
     "extract_facts": extracted,
     "reconcile_facts": reconciled,
     "write_episode": story_told,
+    "rebuild_tree": lambda _material, _agent: _NO_TREE_OPERATIONS,
 }
 
 _QUESTIONS = 2

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import tzinfo
 
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
@@ -37,6 +38,16 @@ class Scheduler:
             name: stands in the log.
         """
         self._scheduler.add_job(_one_at_a_time(job), "interval", seconds=seconds, id=name, replace_existing=True)
+
+    def at_midnight(self, job: Job, *, zone: tzinfo, name: str) -> None:
+        """Run a job whenever a day begins.
+
+        Args:
+            job: must not raise.
+            zone: in which the days are meant.
+            name: stands in the log.
+        """
+        self._scheduler.add_job(job, "cron", hour=0, minute=0, timezone=zone, id=name, replace_existing=True)
 
     def start(self) -> None:
         """Begin."""

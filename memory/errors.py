@@ -80,6 +80,10 @@ class BackupFailed(StorageError):
     """A backup cannot be made, read or put back; nothing was changed."""
 
 
+class NotesUnavailable(MemorySystemError):
+    """A file of notes cannot be read or written; the message says what the operator can do."""
+
+
 class EmbedderError(MemorySystemError):
     """The embedder cannot be loaded or run."""
 

@@ -11,10 +11,12 @@ from memory.channel_talk import ChannelTalk
 from memory.database import Database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
+from memory.note_files import NoteFiles
 from memory.parameters import MemoryParameters, ParametersInForce
 from memory.policy.tier_limits import cold_retention, hot_limits, tree_limits, warm_limits
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
 from memory.process_lock import ProcessLock
+from memory.processes.consolidator import Consolidator
 from memory.processes.digests import Digests
 from memory.processes.episode_writer import WRITE_EPISODE, EpisodeWriter
 from memory.processes.feedback import Feedback
@@ -29,6 +31,7 @@ from memory.processes.reconciler import Reconciler
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
+from memory.processes.tree_rebuilder import TreeRebuilder
 from memory.processes.window import FOLD, Window
 from memory.services import Services, Stores
 from memory.stores.answer_posts import AnswerPostStore
@@ -149,6 +152,7 @@ def open_services(
     clock: Clock,
     ids: IdSource,
     process: ProcessLock,
+    files: NoteFiles,
 ) -> Services:
     """Build the processes over the stores.
 
@@ -158,6 +162,7 @@ def open_services(
         memory_model: the model that looks after memory.
         counter, parameters, clock, ids: what they all share.
         process: tells what other processes on the database live.
+        files: notes that people can read.
     """
     in_force = ParametersInForce(parameters)
     shared: dict[str, Any] = {
@@ -171,7 +176,9 @@ def open_services(
     journaling = Journaling(**shared, journal=stores.journal, in_force=in_force)
     window = Window(**shared, **log, journaling=journaling, working=stores.working, in_force=in_force)
     summarizer = Summarizer(**shared, **log, summaries=stores.summaries, parameters=parameters)
-    reconciler = Reconciler(facts=stores.facts, journal=stores.journal, model=memory_model, parameters=parameters)
+    reconciler = Reconciler(
+        facts=stores.facts, journal=stores.journal, warm=stores.warm, model=memory_model, parameters=parameters
+    )
     learner = Learner(
         database=database,
         jobs=stores.jobs,
@@ -231,6 +238,10 @@ def open_services(
         journaling=journaling,
         prompt_sizes=PromptSizes(),
         jobs=runner,
+        consolidator=_consolidator(
+            database, stores, memory_model, in_force, files, counter=counter, clock=clock, ids=ids
+        ),
+        files=files,
         places=Places(database, stores.closures, clock),
         retraction=_retraction(database, stores, runner, counter=counter, clock=clock),
         indexer=Indexer(stores.search),
@@ -240,6 +251,33 @@ def open_services(
         ids=ids,
         talk=ChannelTalk(),
         outbox=Outbox(database=database, inbox=stores.inbox, consent=stores.consent, process=process, clock=clock),
+    )
+
+
+def _consolidator(
+    database: Database,
+    stores: Stores,
+    model: ChatModel,
+    in_force: ParametersInForce,
+    files: NoteFiles,
+    *,
+    counter: TokenCounter,
+    clock: Clock,
+    ids: IdSource,
+) -> Consolidator:
+    return Consolidator(
+        database=database,
+        hot=stores.hot,
+        warm=stores.warm,
+        cold=stores.cold,
+        tree=stores.tree,
+        facts=stores.facts,
+        reports=stores.consolidations,
+        rebuilder=TreeRebuilder(tree=stores.tree, warm=stores.warm, model=model, counter=counter, clock=clock),
+        files=files,
+        in_force=in_force,
+        ids=ids,
+        clock=clock,
     )
 
 

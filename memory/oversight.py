@@ -20,6 +20,7 @@ from memory.processes.linking import Linking
 from memory.processes.prompt_sizes import PromptSize
 from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
+from memory.processes.tier_undo import TierUndo
 from memory.processes.undo import By, Undo
 from memory.records import Episode, MemoryBlock, Reach, Scope, Session, SummaryVersion
 from memory.services import Services
@@ -122,6 +123,8 @@ class Oversight:
             fact_revisions=stores.fact_revisions,
             journal=stores.journal,
             experience=(stores.episodes, stores.procedures),
+            tiers=TierUndo(cold=stores.cold, tree=stores.tree, changes=stores.tree_changes, hot=stores.hot),
+            hot=stores.hot,
             audit=stores.audit,
             indexer=services.indexer,
             clock=services.clock,

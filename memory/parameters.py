@@ -26,6 +26,7 @@ class Preset(StrEnum):
     PAGING = "paging"
     ROLLING = "rolling"
     FACTS = "facts"
+    TIERED = "tiered"
 
 
 class ToolNames(StrEnum):

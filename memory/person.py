@@ -201,7 +201,7 @@ class PersonMemory:
         parts = parts_of(parameters.preset)
         return Wanted(
             hits=parameters.retrieved_hits if parts.retrieval else 0,
-            facts=parameters.retrieved_facts if parts.facts else 0,
+            facts=parameters.retrieved_facts if parts.fact_search else 0,
             episodes=parameters.retrieved_episodes if parts.experience else 0,
             procedures=parameters.retrieved_procedures if parts.experience else 0,
         )

@@ -39,6 +39,7 @@ from memory.channel_talk import ChannelTalk
 from memory.database import Database, Transaction
 from memory.errors import DatabaseUnavailable
 from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.note_files import NoteFiles
 from memory.policy.residue import Needles, fragments, word_middles
 from memory.ports import Clock
 from memory.records import Scope, check_person
@@ -110,6 +111,7 @@ class Privacy:
         text_index: holds words of its own, which it can be made to forget.
         clock: dates exports and receipts.
         talk: what was said lately in channels.
+        files: notes that people can read.
     """
 
     def __init__(
@@ -118,9 +120,12 @@ class Privacy:
         stores: Sequence[PersonalStore],
         text_index: SqliteTextIndex,
         clock: Clock,
+        *,
         talk: ChannelTalk,
+        files: NoteFiles,
     ) -> None:
         self._database = database
+        self._files = files
         self._stores = stores
         self._text_index = text_index
         self._clock = clock
@@ -162,6 +167,7 @@ class Privacy:
             InvalidInput: ``person`` names nobody.
             DatabaseUnavailable: the database cannot be written. Where its rows are gone already, words may be
                 left in the file until the next erasure.
+            NotesUnavailable: the notes cannot be deleted. The rows are gone; erase again once they can be.
         """
         check_person(person)
         rows = {table.name: 0 for table in PERSONAL_TABLES}
@@ -173,6 +179,7 @@ class Privacy:
                     for table, deleted in (await store.erase(scope, tx)).items():
                         rows[table] = rows.get(table, 0) + deleted
         self._talk.forget(person)
+        await self._files.erase(person)
         needles = Needles(pieces)
         rewritten = any(rows.values()) and await self._scrub()
         files, where = await self._remains(needles)
@@ -204,6 +211,8 @@ class Privacy:
                 for scope in scopes:
                     for store in self._stores:
                         await store.erase(scope, tx)
+            for scope in scopes:
+                await self._files.erase_scope(scope)
             if not scopes:
                 break
             erased += len(scopes)

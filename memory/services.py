@@ -15,10 +15,13 @@ from memory.errors import EmbedderError
 from memory.heap import give_back_freed_memory
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
+from memory.note_files import NoteFiles
 from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import Clock, TokenCounter
 from memory.privacy import PersonalStore
+from memory.processes.consolidator import Consolidator
 from memory.processes.feedback import Feedback
+from memory.processes.importer import RestorableStore
 from memory.processes.indexer import Indexer
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import Journaling
@@ -140,6 +143,32 @@ class Stores:
             self.search,
         )
 
+    @property
+    def imported(self) -> tuple[RestorableStore, ...]:
+        """The stores of an export but for recall, in the order in which they are put back; the tree counts entries."""
+        return (
+            self.sessions,
+            self.blocks,
+            self.archival,
+            self.facts,
+            self.fact_revisions,
+            self.journal,
+            self.working,
+            self.hot,
+            self.warm,
+            self.tree,
+            self.tree_changes,
+            self.consolidations,
+            self.episodes,
+            self.procedures,
+            self.procedure_versions,
+            self.reminders,
+            self.preferences,
+            self.summaries,
+            self.audit,
+            self.consent,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
@@ -153,6 +182,8 @@ class Services:
     journaling: Journaling
     prompt_sizes: PromptSizes
     jobs: JobRunner
+    consolidator: Consolidator
+    files: NoteFiles
     retraction: Retraction
     places: Places
     indexer: Indexer

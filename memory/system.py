@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import structlog
 
@@ -16,6 +17,7 @@ from memory.errors import DatabaseUnavailable
 from memory.exchange import Place
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.note_files import NoteFiles
 from memory.opening import open_services, open_stores
 from memory.oversight import Oversight
 from memory.parameters import MemoryParameters
@@ -46,6 +48,7 @@ class MemorySystem:
         importer: puts back what an export wrote.
         retraction: follows what people edit and delete on their platforms.
         feedback: hears what people make known of answers.
+        consolidator: archives what fades, and brings what matters most to hand.
         places: follows which servers, teams and channels the bot is in.
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
@@ -62,6 +65,7 @@ class MemorySystem:
         self.importer = importer
         self.retraction = services.retraction
         self.feedback = services.feedback
+        self.consolidator = services.consolidator
         self.places = services.places
         self.in_force = services.in_force
         self.prompt_sizes = services.prompt_sizes
@@ -176,6 +180,7 @@ async def open_memory(
     memory_model: ChatModel,
     parameters: MemoryParameters,
     clock: Clock,
+    notes_folder: Path | None = None,
 ) -> AsyncIterator[MemorySystem]:
     """Open the memory system, and close it at the end of the context.
 
@@ -186,6 +191,7 @@ async def open_memory(
         memory_model: the model that looks after memory.
         parameters: every number.
         clock: where the time comes from.
+        notes_folder: where files for people are written; None for none.
 
     Raises:
         StorageError: the database cannot be used.
@@ -206,38 +212,19 @@ async def open_memory(
         clock=clock,
         ids=ids,
         process=process,
+        files=(files := NoteFiles(notes_folder)),
     )
     importer = Importer(
         database=database,
-        stores=(
-            stores.sessions,
-            stores.blocks,
-            stores.archival,
-            stores.facts,
-            stores.fact_revisions,
-            stores.journal,
-            stores.working,
-            stores.hot,
-            stores.warm,
-            stores.tree,
-            stores.tree_changes,
-            stores.consolidations,
-            stores.episodes,
-            stores.procedures,
-            stores.procedure_versions,
-            stores.reminders,
-            stores.preferences,
-            stores.summaries,
-            stores.audit,
-            stores.consent,
-        ),
+        stores=stores.imported,
         recall=stores.recall,
         audit=stores.audit,
         ids=ids,
         indexer=services.indexer,
     )
     try:
-        yield MemorySystem(services, Privacy(database, stores.personal, text_index, clock, services.talk), importer)
+        privacy = Privacy(database, stores.personal, text_index, clock, talk=services.talk, files=files)
+        yield MemorySystem(services, privacy, importer)
     finally:
         await services.jobs.close()
         await services.indexer.close()

@@ -8,16 +8,18 @@ from typing import Literal
 from bot.config.fields import DEFAULTS, Share, setting
 from bot.config.models import ModelSettings
 from bot.config.speaking import SpeakingSettings
+from bot.config.tiers import TierSettings
 from memory.parameters import Fading, MemoryParameters, Preset, Sharing, ToolNames
 
 
-class MemorySettings(SpeakingSettings, ModelSettings):
+class MemorySettings(SpeakingSettings, ModelSettings, TierSettings):
     """How memory works."""
 
     memory_preset: Preset = setting(
         DEFAULTS.preset,
         "full: everything. paging: core memory, search and tools. rolling: only a summary of earlier sessions. "
-        "facts: only facts learned from what the person says.",
+        "facts: only facts learned from what the person says. tiered: the hot state and the tree of categories, by "
+        "which everything is looked up.",
         "full",
     )
     archival_fading: Fading = setting(
@@ -178,6 +180,7 @@ class MemorySettings(SpeakingSettings, ModelSettings):
     def memory_parameters(self) -> MemoryParameters:
         """The numbers of the memory system."""
         return MemoryParameters(
+            **self.tier_parameters,
             agent_name=self.agent_name,
             time_zone=self.time_zone,
             preset=self.memory_preset,

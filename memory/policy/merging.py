@@ -17,7 +17,7 @@ from memory.records import SearchHit, Source
 _SAME_MEANING = 0.90
 
 # What is kept of two hits that say the same, the first of these.
-_LASTING = (Source.PROCEDURE, Source.FACT, Source.EPISODE, Source.ARCHIVAL, Source.JOURNAL, Source.RECALL)
+_LASTING = (Source.PROCEDURE, Source.FACT, Source.EPISODE, Source.ARCHIVAL, Source.JOURNAL, Source.ENTRY, Source.RECALL)
 
 
 def merged(found: Sequence[SearchHit], most: Mapping[Source, int]) -> tuple[SearchHit, ...]:

@@ -16,7 +16,10 @@ class Parts:
         core_memory: core memory stands in the prompt.
         retrieval: past messages and documents are looked up for each message.
         rolling_summary: sessions are summed up when they end.
-        facts: facts are learned after each exchange and looked up for each message.
+        facts: facts are learned after each exchange.
+        fact_search: facts are looked up for each message by their words and meaning.
+        tiers: events are distilled into tiers and filed in a tree of categories, by which they are looked up; the hot
+            state and the tree stand in the prompt.
         experience: sessions become episodes when they end; those and procedures are looked up for each message.
     """
 
@@ -25,16 +28,28 @@ class Parts:
     retrieval: bool
     rolling_summary: bool
     facts: bool
+    fact_search: bool
+    tiers: bool
     experience: bool
 
 
-_PAGING = Parts(tools=True, core_memory=True, retrieval=True, rolling_summary=False, facts=False, experience=False)
-_NOTHING = Parts(tools=False, core_memory=False, retrieval=False, rolling_summary=False, facts=False, experience=False)
+_NOTHING = Parts(
+    tools=False,
+    core_memory=False,
+    retrieval=False,
+    rolling_summary=False,
+    facts=False,
+    fact_search=False,
+    tiers=False,
+    experience=False,
+)
+_PAGING = replace(_NOTHING, tools=True, core_memory=True, retrieval=True)
 _PARTS = {
-    Preset.FULL: replace(_PAGING, rolling_summary=True, facts=True, experience=True),
+    Preset.FULL: replace(_PAGING, rolling_summary=True, facts=True, fact_search=True, tiers=True, experience=True),
     Preset.PAGING: _PAGING,
     Preset.ROLLING: replace(_NOTHING, rolling_summary=True),
-    Preset.FACTS: replace(_NOTHING, facts=True),
+    Preset.FACTS: replace(_NOTHING, facts=True, fact_search=True),
+    Preset.TIERED: replace(_NOTHING, facts=True, tiers=True),
 }
 
 

@@ -39,6 +39,8 @@ DATA_TAGS = (
     "candidates",
     "journal",
     "entries",
+    "category_tree",
+    "hot_memory",
 )
 """Every tag that a prompt uses to mark data."""
 

@@ -15,6 +15,7 @@ import structlog
 from memory.database import Transaction
 from memory.parameters import MemoryParameters
 from memory.policy.answers import operations_from
+from memory.policy.presets import parts_of
 from memory.policy.reconcile import guarded
 from memory.ports import ChatModel
 from memory.prompt.learning import reconciliation_request
@@ -26,10 +27,12 @@ from memory.records import (
     Fact,
     FactOp,
     FactOperation,
+    NewEntry,
     Scope,
 )
 from memory.stores.facts import FactStore
 from memory.stores.journal import JournalStore
+from memory.stores.warm import WarmStore
 
 _log = structlog.get_logger(__name__)
 
@@ -67,14 +70,22 @@ class Reconciler:
     Args:
         facts: where facts are kept.
         journal: where events are kept.
+        warm: where events are kept that may fade.
         model: the memory model.
     """
 
     def __init__(
-        self, *, facts: FactStore, journal: JournalStore, model: ChatModel, parameters: MemoryParameters
+        self,
+        *,
+        facts: FactStore,
+        journal: JournalStore,
+        warm: WarmStore,
+        model: ChatModel,
+        parameters: MemoryParameters,
     ) -> None:
         self._facts = facts
         self._journal = journal
+        self._warm = warm
         self._model = model
         self._parameters = parameters
 
@@ -125,15 +136,18 @@ class Reconciler:
             )
         for event in lessons.events:
             source = evidence[event.text]
-            await self._journal.add(
+            cause = replace(change, source_message=source.source_message)
+            noted = await self._journal.add(
                 scope,
                 tx,
                 text=event.text,
-                change=replace(change, source_message=source.source_message),
+                change=cause,
                 at=source.said_at,
                 happened_at=event.valid_from,
                 importance=event.importance,
             )
+            if noted is not None and parts_of(self._parameters.preset).tiers:
+                await self._warm.add(scope, tx, new=_as_entry(event, source.said_at), change=cause, at=source.said_at)
 
     async def _operations(
         self, scope: Scope, candidates: Sequence[Candidate], *, said_at: datetime, asked_to_forget: bool
@@ -219,6 +233,17 @@ class Reconciler:
                     scope, tx, fact_id=fact_id, change=change, at=at, candidate=operation.candidate.text
                 )
         return None
+
+
+def _as_entry(event: Candidate, said_at: datetime) -> NewEntry:
+    """The event as an entry; of one that is yet to come the age counts from when it was told."""
+    return NewEntry(
+        text=event.text,
+        category=event.category,
+        importance=event.importance,
+        created_at=min(event.valid_from or said_at, said_at),
+        metadata=event.metadata,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

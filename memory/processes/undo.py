@@ -17,6 +17,7 @@ from memory.ids import handle_of
 from memory.policy.audience import reach_of_scope
 from memory.ports import Clock
 from memory.processes.indexer import Indexer
+from memory.processes.tier_undo import TierUndo
 from memory.records import (
     BLOCK_LABELS,
     BlockVersion,
@@ -25,6 +26,7 @@ from memory.records import (
     Fact,
     FactRevision,
     FactState,
+    HotVersion,
     JournalEntry,
     MemoryBlock,
     Scope,
@@ -34,13 +36,14 @@ from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.facts import FactStore
+from memory.stores.hot import HotStore
 from memory.stores.journal import JournalStore
 from memory.stores.summaries import SummaryStore
 
 _SUMMARY = "summary"
 _FACT_CHANGES = 1_000
 
-Version = BlockVersion | SummaryVersion | FactRevision | DigestVersion
+Version = BlockVersion | SummaryVersion | FactRevision | DigestVersion | HotVersion
 """One change of something that has versions."""
 
 
@@ -144,9 +147,10 @@ class Undo:
 
     Args:
         database: for the transaction over all stores.
-        blocks, summaries, facts, journal: what has versions, or goes out of sight.
+        blocks, summaries, facts, journal, hot: what has versions, or goes out of sight.
         experience: what is made of sessions.
         fact_revisions: the versions of facts.
+        tiers: takes back work on the tiers.
         audit: says who did it.
         indexer: makes facts that come back found by their meaning.
         clock: dates it.
@@ -162,6 +166,8 @@ class Undo:
         fact_revisions: FactRevisionStore,
         journal: JournalStore,
         experience: Sequence[Undoable],
+        tiers: TierUndo,
+        hot: HotStore,
         audit: AuditStore,
         indexer: Indexer,
         clock: Clock,
@@ -173,6 +179,8 @@ class Undo:
         self._fact_revisions = fact_revisions
         self._journal = journal
         self._experience = experience
+        self._tiers = tiers
+        self._hot = hot
         self._audit = audit
         self._indexer = indexer
         self._clock = clock
@@ -249,6 +257,7 @@ class Undo:
             await self._journal.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
             for store in self._experience:
                 await store.undo_work(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
+            await self._tiers.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
             if undone.texts:
                 await self._note(scope, tx, by, "memory undo", str(origin))
         self._indexer.kick()
@@ -264,6 +273,7 @@ class Undo:
             versions += await self._blocks.versions(scope, label)
         versions += await self._facts.history(reach_of_scope(scope), limit=_FACT_CHANGES)
         versions += await self._journal.digests(scope)
+        versions += await self._hot.versions(scope)
         found: dict[Origin, Version] = {}
         for version in sorted(versions, key=lambda version: version.changed_at, reverse=True):
             if version.change.job is not None:
@@ -291,6 +301,9 @@ class Undo:
         for store in self._experience:
             work = await store.work_of(scope, tx, session_id=origin.session_id, job=origin.job)
             texts |= {name: (text, "") for name, text in work.items()}
+        tiers = await self._tiers.planned(scope, tx, session_id=origin.session_id, job=origin.job)
+        texts |= tiers.texts
+        notes += tiers.notes
         if left:
             names = ", ".join(_name(fact) for fact in left)
             notes.append(f"Changed again since, or replaced by something that was, so as it is: {names}.")

@@ -37,7 +37,7 @@ from memory.policy.category_tree import (
 )
 from memory.policy.text import clean
 from memory.ports import Clock
-from memory.records import ROOT, Change, Fact, FactState, Reach, Scope, Tier, Tree, TreeNode
+from memory.records import ROOT, Change, Fact, FactState, Reach, Scope, Tier, Tree, TreeChange, TreeNode
 from memory.schema import entries, facts, tree_index, tree_nodes
 from memory.stores.fact_table import fact_of_row, true_at
 from memory.stores.scoped import (
@@ -51,6 +51,9 @@ from memory.stores.scoped import (
 from memory.stores.tree_changes import TreeChangeStore
 
 _CHANGING = ("description", "warm", "cold", "created_at", "last_active_at")
+
+
+_NEW_CATEGORY = Change(actor="system", reason="a new category")
 
 
 class TreeStore:
@@ -99,12 +102,13 @@ class TreeStore:
             await self._insert(scope, tx, tree.nodes.values())
         return tree
 
-    async def file(self, scope: Scope, tx: Transaction, *, category: str, at: datetime) -> str:
+    async def file(
+        self, scope: Scope, tx: Transaction, *, category: str, at: datetime, change: Change = _NEW_CATEGORY
+    ) -> str:
         """The path at which something of a category is to be filed, made where there is room for it."""
         tree = await self.within_transaction(scope, tx, at=at)
         filing: Filing = filed(tree, category, self.limits, at)
         if filing.new:
-            change = Change(actor="system", reason="a new category")
             await self._add(scope, tx, tree, path=filing.path, description="", change=change, at=at)
         return filing.path
 
@@ -191,6 +195,24 @@ class TreeStore:
             await self.recount(scope, tx, paths=[new])
         return ""
 
+    async def take_back(self, scope: Scope, tx: Transaction, made: TreeChange, *, change: Change, at: datetime) -> None:
+        """Take a change back as far as what is filed since allows; it is then never taken back again.
+
+        Args:
+            made: the change; the last one of several comes first.
+            change: who takes it back and why.
+            at: when.
+        """
+        tree = await self.within_transaction(scope, tx, at=at)
+        match made.action:
+            case "add":
+                await self._remove_unused(scope, tx, tree, made.path, change=change, at=at)
+            case "remove":
+                await self.add_node(scope, tx, path=made.path, description=made.description, change=change, at=at)
+            case _:
+                await self._move_back(scope, tx, tree, made, change=change, at=at)
+        await self._changes.taken_back(scope, tx, change_id=made.id, at=at)
+
     async def recount(
         self, scope: Scope, tx: Transaction, *, paths: Collection[str], active_at: datetime | None = None
     ) -> None:
@@ -235,6 +257,29 @@ class TreeStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete the tree of a scope and its index."""
         return {table.name: await delete_scope(tx, table, scope) for table in (tree_nodes, tree_index)}
+
+    async def _move_back(
+        self, scope: Scope, tx: Transaction, tree: Tree, made: TreeChange, *, change: Change, at: datetime
+    ) -> None:
+        if made.path not in tree.nodes:
+            told = made.description
+            if await self.add_node(scope, tx, path=made.path, description=told, change=change, at=at):
+                return  # there is no room for it any more, so what was filed anew stays where it is
+        moved = in_scope(entries, scope) & entries.c.id.in_(made.moved) & (entries.c.category == made.target)
+        await tx.connection.execute(update(entries).where(moved).values(category=made.path))
+        await self.recount(scope, tx, paths=[made.path, made.target])
+        if made.action == "rename":
+            now = await self.within_transaction(scope, tx, at=at)
+            await self._remove_unused(scope, tx, now, made.target, change=change, at=at)
+
+    async def _remove_unused(
+        self, scope: Scope, tx: Transaction, tree: Tree, path: str, *, change: Change, at: datetime
+    ) -> None:
+        """Remove a category without entries and without others below it; its facts are found in the one above."""
+        node = tree.nodes.get(path)
+        if node is not None and not (node.warm or node.cold or children_of(tree, path)):
+            await self._delete(scope, tx, path)
+            await self._note(scope, tx, node, change, at)
 
     async def _add(
         self, scope: Scope, tx: Transaction, tree: Tree, *, path: str, description: str, change: Change, at: datetime

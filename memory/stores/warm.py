@@ -111,7 +111,7 @@ class WarmStore:
         items = [(row["id"], piece) for piece in searchable_entry(new.text, row["created_at"])]
         await self._search.add(scope, tx, source=Source.ENTRY, items=items)
         await self._tree.recount(scope, tx, paths=[path], active_at=as_stored(at))
-        _, size = await self._size(scope, tx)
+        _, size = await self.size_within(scope, tx)
         if size > self.limits.max_bytes:
             await self.evict(scope, tx, change=change, at=at)
         [kept_row] = await self._rows(scope, tx, [row["id"]])
@@ -212,6 +212,11 @@ class WarmStore:
             row = (await connection.execute(_sizes(scope))).one()
         return int(row[0]), int(row[1])
 
+    async def size_within(self, scope: Scope, tx: Transaction) -> tuple[int, int]:
+        """The same within a transaction."""
+        row = (await tx.connection.execute(_sizes(scope))).one()
+        return int(row[0]), int(row[1])
+
     async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
         """Delete, for good, what was learned from a message."""
         mine = in_scope(entries, scope) & (entries.c.source_message == source_message)
@@ -256,10 +261,6 @@ class WarmStore:
     async def _rows(self, scope: Scope, tx: Transaction, ids: Sequence[int]) -> list[TierEntry]:
         query = select(entries).where(in_scope(entries, scope), entries.c.id.in_(ids))
         return [entry_of_row(row) for row in await tx.connection.execute(query)]
-
-    async def _size(self, scope: Scope, tx: Transaction) -> tuple[int, int]:
-        row = (await tx.connection.execute(_sizes(scope))).one()
-        return int(row[0]), int(row[1])
 
     async def _with_urls(self, reach: Reach) -> list[TierEntry]:
         query = select(entries).where(in_reach(entries, reach), kept(), entries.c.metadata["urls"].is_not(None))

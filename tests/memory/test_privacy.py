@@ -22,6 +22,7 @@ from memory.database import Database
 from memory.errors import InvalidInput
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.messages import Message, Role, TextPart, ToolCall, ToolResult, user_message
+from memory.note_files import NoteFiles
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_person
 from memory.privacy import ErasureReceipt, Privacy
@@ -336,7 +337,9 @@ async def test_a_failing_erasure_erases_nothing(house: House, clock: FakeClock) 
         async def erase(self, scope: Scope, tx: object) -> dict[str, int]:
             raise RuntimeError("power")
 
-    privacy = Privacy(house.database, (house.recall, Broken()), SqliteTextIndex(), clock, ChannelTalk())
+    stores = (house.recall, Broken())
+    text_index, talk = SqliteTextIndex(), ChannelTalk()
+    privacy = Privacy(house.database, stores, text_index, clock, talk=talk, files=NoteFiles(None))
     with pytest.raises(RuntimeError, match="power"):
         await privacy.erase(ANN.person)
     assert await house.rows_of(ANN) == before

@@ -1,0 +1,243 @@
+"""Consolidates a scope: what fades is archived, what matters most comes into the hot state, dead categories go.
+
+Invariant: what is decided here is one transaction with its report, so that it happened whole or not at all, and is
+taken back whole by the key of its job. What it writes it has read within that transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+import structlog
+
+from memory.database import Database, Transaction
+from memory.errors import MemorySystemError, ModelError, NotesUnavailable
+from memory.ids import IdSource
+from memory.note_files import NoteFiles
+from memory.parameters import ParametersInForce
+from memory.policy.category_tree import compact
+from memory.policy.consolidation import mode_due
+from memory.policy.hot_state import memory_page, size_of
+from memory.policy.promotion import promoted
+from memory.policy.tree_operations import TreeOperation
+from memory.ports import Clock
+from memory.processes.tree_rebuilder import TreeRebuilder
+from memory.records import Change, ConsolidationReport, Mode, Scope, TierEntry
+from memory.stores.cold import ColdStore
+from memory.stores.consolidations import ConsolidationStore
+from memory.stores.facts import FactStore
+from memory.stores.hot import HotStore
+from memory.stores.tree import TreeStore
+from memory.stores.warm import WarmStore
+
+_log = structlog.get_logger(__name__)
+
+MEMORY_PAGE = "MEMORY.md"
+
+_SCOPES_AT_ONCE = 200
+
+Progress = Callable[[int], None]
+"""Is told how many scopes were looked at."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ingested:
+    """How many entries daily notes gave, and how many were known."""
+
+    stored: int = 0
+    skipped: int = 0
+
+
+class Ingest(Protocol):
+    """Takes what daily notes say into the warm tier."""
+
+    async def ingest(self, scope: Scope, *, job: str) -> Ingested:
+        """Do so for a scope, each note once, as the work of a job.
+
+        Raises:
+            MemorySystemError: the notes cannot be read.
+        """
+        ...
+
+
+class Consolidator:
+    """Does consolidations.
+
+    Args:
+        database: for the transaction over all stores.
+        hot, warm, cold, tree, facts: what is consolidated.
+        reports: what was done.
+        rebuilder: asks the model about the tree.
+        files: where the page for people is written.
+        in_force: the numbers.
+        ids: draws the ids of reports.
+        clock: dates it.
+        ingest: reads daily notes; None where there are none.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        hot: HotStore,
+        warm: WarmStore,
+        cold: ColdStore,
+        tree: TreeStore,
+        facts: FactStore,
+        reports: ConsolidationStore,
+        rebuilder: TreeRebuilder,
+        files: NoteFiles,
+        in_force: ParametersInForce,
+        ids: IdSource,
+        clock: Clock,
+        ingest: Ingest | None = None,
+    ) -> None:
+        self._database = database
+        self._hot = hot
+        self._warm = warm
+        self._cold = cold
+        self._tree = tree
+        self._facts = facts
+        self._reports = reports
+        self._rebuilder = rebuilder
+        self._files = files
+        self._in_force = in_force
+        self._ids = ids
+        self._clock = clock
+        self._ingest = ingest
+
+    async def run(self, scope: Scope, mode: Mode = Mode.QUICK) -> ConsolidationReport:
+        """Consolidate a scope now.
+
+        Daily notes are read first, in their own transactions. A failure there, or of the model that goes over the
+        tree, is noted in the report, and the rest is done.
+
+        Raises:
+            StorageError: the database cannot be used; nothing was consolidated.
+        """
+        done = await self._done(scope, mode, only_if_due=False)
+        assert done is not None  # what is asked for is always done
+        return done
+
+    async def run_all(self, mode: Mode | None = None, *, progress: Progress | None = None) -> int:
+        """Consolidate the scopes of everybody, some read at a time; how many were consolidated.
+
+        Args:
+            mode: how thoroughly; None for what is due for each, which for most is nothing.
+            progress: is told how many were looked at.
+        """
+        done = seen = 0
+        last: Scope | None = None
+        while scopes := await self._reports.scopes(after=last, limit=_SCOPES_AT_ONCE):
+            for scope in scopes:
+                wanted = mode or await self._due(scope)
+                if wanted is not None:
+                    done += await self._done(scope, wanted, only_if_due=mode is None) is not None
+                seen += 1
+                if progress is not None:
+                    progress(seen)
+            last = scopes[-1]
+        return done
+
+    async def _done(self, scope: Scope, mode: Mode, *, only_if_due: bool) -> ConsolidationReport | None:
+        """Consolidate; None where another process has done so meanwhile, and only what is due was to be done."""
+        report = ConsolidationReport(id=self._ids.next(), mode=mode, scope=scope, at=self._clock.now())
+        if mode.includes(Mode.DAILY):
+            report = await self._with_notes(report)
+        operations = await self._proposed(scope) if mode.includes(Mode.MONTHLY) else None
+        async with self._database.transaction() as tx:
+            if only_if_due and await self._due(scope) is not mode:
+                return None
+            report = await self._consolidated(tx, report, operations)
+            await self._reports.add(scope, tx, report=report)
+        await self._write_page(scope)
+        _log.info("consolidated", mode=mode.value, evicted=report.evicted_warm, pruned=report.pruned_nodes)
+        return report
+
+    async def _due(self, scope: Scope) -> Mode | None:
+        parameters, standing = self._in_force.current, await self._reports.standing(scope)
+        return mode_due(
+            standing.last,
+            oldest=standing.oldest,
+            newest=standing.newest,
+            now=self._clock.now(),
+            zone=parameters.zone,
+            interval=parameters.consolidation_interval,
+        )
+
+    async def _with_notes(self, report: ConsolidationReport) -> ConsolidationReport:
+        if self._ingest is None:
+            return report
+        try:
+            found = await self._ingest.ingest(report.scope, job=report.job)
+        except MemorySystemError as error:
+            _log.warning("ingest_failed", error=type(error).__name__)
+            return replace(report, ingest_error=str(error))
+        return replace(report, ingested_facts=found.stored, ingest_skipped=found.skipped)
+
+    async def _proposed(self, scope: Scope) -> tuple[TreeOperation, ...] | None:
+        try:
+            return await self._rebuilder.proposed(scope)
+        except ModelError as error:
+            _log.warning("tree_rebuild_failed", error=type(error).__name__)
+            return None
+
+    async def _consolidated(
+        self, tx: Transaction, report: ConsolidationReport, operations: tuple[TreeOperation, ...] | None
+    ) -> ConsolidationReport:
+        scope, now, mode = report.scope, report.at, report.mode
+        change = Change(actor="system", reason=f"{mode.value} consolidation", job=report.job)
+        gone = await self._warm.evict(scope, tx, change=change, at=now)
+        warm = await self._warm.rescore(scope, tx, at=now)
+        report = replace(report, evicted_warm=len(gone), archived_cold=len(gone), warm_entries=len(warm))
+        if operations is not None:
+            done = await self._rebuilder.apply(scope, tx, operations, change=change, at=now)
+            report = replace(report, tree_rebuilt=True, tree_operations=tuple(done))
+        if mode.includes(Mode.DAILY):
+            before = now - self._in_force.current.tree_prune
+            pruned = await self._tree.prune(scope, tx, before=before, change=change, at=now)
+            report = replace(report, pruned_nodes=len(pruned))
+        if mode.includes(Mode.MONTHLY):
+            report = replace(report, removed_cold=await self._cold.let_go(scope, tx, job=report.job, at=now))
+        promotions, hot_size = await self._promoted(scope, tx, warm, change, now)
+        tree_size = await self._indexed(scope, tx, change, now)
+        _, size = await self._warm.size_within(scope, tx)
+        return replace(report, promoted=promotions, hot_size_bytes=hot_size, tree_size_bytes=tree_size, warm_bytes=size)
+
+    async def _promoted(
+        self, scope: Scope, tx: Transaction, warm: Sequence[TierEntry], change: Change, now: datetime
+    ) -> tuple[int, int]:
+        """Copy what matters most into the hot state; how many lines, and its size."""
+        facts = await self._facts.current(scope)
+        state, count = promoted(await self._hot.standing(scope, tx), facts, warm, now=now)
+        parameters = self._in_force.current
+        if state.agent_name == "" and (facts or warm):
+            first = min([fact.created_at for fact in facts] + [entry.created_at for entry in warm])
+            state = replace(state, agent_name=parameters.agent_name, relationship_start=first.date().isoformat())
+        written = await self._hot.write(scope, tx, state=state, change=change, at=now)
+        return count, size_of(written)
+
+    async def _indexed(self, scope: Scope, tx: Transaction, change: Change, now: datetime) -> int:
+        """Make categories for the facts that have none, and write the index of the tree anew; its size."""
+        for category in sorted({fact.category for fact in await self._facts.current(scope)}):
+            await self._tree.file(scope, tx, category=category, at=now, change=change)
+        tree = await self._tree.within_transaction(scope, tx, at=now)
+        text = compact(tree, max_bytes=self._tree.limits.max_bytes, now=now)
+        await self._tree.write_index(scope, tx, text=text, at=now)
+        return len(text.encode())
+
+    async def _write_page(self, scope: Scope) -> None:
+        state = await self._hot.shown(scope)
+        if state.version == 0:
+            return
+        told = self._clock.now().astimezone(self._in_force.current.zone).isoformat(timespec="minutes")
+        page = memory_page(state, max_bytes=self._hot.limits.max_bytes, generated_at=told)
+        try:
+            await self._files.write(scope, MEMORY_PAGE, page)
+            if (await self._hot.load(scope)).version == 0:  # the person was erased meanwhile
+                await self._files.erase_scope(scope)
+        except NotesUnavailable as error:
+            _log.warning("memory_page_not_written", error=str(error))

@@ -1,0 +1,44 @@
+"""The request by which a model goes over a tree of categories.
+
+Invariant: paths and descriptions, which come from what people said, stand in a data block of the user message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memory.messages import ModelRequest, SystemBlock, user_message
+from memory.prompt.answer_schemas import TEXT, list_of, object_of, one_of
+from memory.prompt.sections import block, template
+
+REBUILD_TREE = "rebuild_tree"
+
+_MAX_OUTPUT_TOKENS = 1_024
+_OPERATIONS: Mapping[str, Any] = object_of(
+    operations=list_of(
+        object_of(
+            reason=TEXT,
+            action=one_of("add", "remove", "merge", "rename"),
+            path=TEXT,
+            target=TEXT,
+            description=TEXT,
+        )
+    )
+)
+
+
+def rebuild_request(tree: str, recent: str) -> ModelRequest:
+    """Asks how a tree could be better.
+
+    Args:
+        tree: its lines, each a path with its counts and description.
+        recent: warm entries by category, a line each.
+    """
+    material = "\n".join((block("category_tree", tree), block("entries", recent)))
+    return ModelRequest(
+        system=(SystemBlock(name=REBUILD_TREE, text=template(REBUILD_TREE).strip()),),
+        messages=(user_message(material),),
+        max_output_tokens=_MAX_OUTPUT_TOKENS,
+        answer_schema=_OPERATIONS,
+    )
