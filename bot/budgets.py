@@ -20,7 +20,7 @@ from memory.database import Transaction
 from memory.policy.audience import scope_of
 from memory.policy.limits import Limit, day_of, next_day, reached, strictest
 from memory.ports import Clock
-from memory.records import Scope, Used
+from memory.records import InboxItem, Scope, Used
 from memory.system import MemorySystem
 
 _log = structlog.get_logger(__name__)
@@ -55,11 +55,18 @@ class Budgets:
         self._owners = owners
         self._admins_exempt = admins_exempt
 
-    async def admit(self, message: IncomingMessage) -> str | None:
-        """Count a turn, if there is room for it.
+    async def admit(self, message: IncomingMessage, item: InboxItem) -> str | None:
+        """Count a turn, if there is room for it; nothing is counted of a person who was erased meanwhile.
+
+        Args:
+            message: what was said.
+            item: its inbox item.
 
         Returns:
             None if the message may be answered, else what to tell its author.
+
+        Raises:
+            AnsweredElsewhere: the message has its answer already.
         """
         now = self._clock.now()
         scope, community, day = self._scope(message), community_of(message.conversation, message.person), self._day(now)
@@ -68,6 +75,8 @@ class Budgets:
             limits = {}
         usage = self._system.stores.usage
         async with self._system.transaction() as tx:
+            if await self._system.stores.inbox.owed(scope, tx, item=item) is None:
+                return None
             full = reached(
                 limits,
                 person=await usage.of_person(scope, tx, day=day),
@@ -79,13 +88,18 @@ class Budgets:
         _log.info("limit_reached", limit=full, conversation=message.conversation.key)
         return replies.limit_reached(full, limits[full], resets=next_day(now, self._zone))
 
-    async def spend(self, message: IncomingMessage, tokens: int) -> None:
-        """Count the tokens of an admitted turn."""
+    async def spend(self, message: IncomingMessage, item: InboxItem, tokens: int) -> None:
+        """Count the tokens of an admitted turn; nothing of a person who was erased meanwhile.
+
+        Raises:
+            AnsweredElsewhere: the message has its answer already.
+        """
         day, community = self._day(self._clock.now()), community_of(message.conversation, message.person)
         scope = self._scope(message)
         async with self._system.transaction() as tx:
-            used = Used(tokens=tokens)
-            await self._system.stores.usage.add(scope, tx, community=community, day=day, used=used)
+            if await self._system.stores.inbox.owed(scope, tx, item=item) is not None:
+                used = Used(tokens=tokens)
+                await self._system.stores.usage.add(scope, tx, community=community, day=day, used=used)
 
     def _is_exempt(self, message: IncomingMessage) -> bool:
         return message.person in self._owners or (self._admins_exempt and message.from_admin)

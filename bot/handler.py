@@ -189,7 +189,7 @@ class ChatHandler:
             await self._delivery.deliver(task, task.item.reply)
         elif not task.incoming.text:
             await self._delivery.deliver(task, replies.EMPTY_MESSAGE)
-        elif (full := await self._budgets.admit(task.incoming)) is not None:
+        elif (full := await self._budgets.admit(task.incoming, task.item)) is not None:
             await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
             await self._delivery.deliver(task, full)
         else:
@@ -208,7 +208,7 @@ class ChatHandler:
                     result = await self._agent.run_turn(
                         memory, exchange, now=now, images=read.images, begin_call=begin_call
                     )
-                await self._budgets.spend(task.incoming, result.tokens)
+                await self._budgets.spend(task.incoming, task.item, result.tokens)
                 noted = replies.with_notes(result.reply, read.report, late=task.incoming.late)
                 result = replace(result, reply=noted)
                 await self._store(memory, exchange, result, task.item)
