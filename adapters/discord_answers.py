@@ -1,6 +1,7 @@
 """How a command is answered on Discord: in parts, with files, with a button to confirm.
 
-Invariant: whatever is sent here is seen by the caller alone and mentions nobody. A button works once.
+Invariant: whatever is sent here is seen by the caller alone and mentions nobody. A button works once. What comes after
+Discord has closed the way back goes into the caller's direct chat.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _LABEL_LIMIT = 80
 _CONFIRM_WITHIN = 600.0
 
 _CONTINUED = "\n\n*(This is only the beginning; all of it is in the attached file.)*"
+_LATE = "This took longer than Discord waits for an answer, so here it is:"
+# Unknown webhook, token expired: the way back was closed, and nothing of the answer was taken.
+_CLOSED = frozenset({10015, 50027})
 _TOO_LARGE = "The file is too large for Discord, even compressed. Whoever runs me can make it for you (`keepsake`)."
 
 OnClick = Callable[[discord.Interaction], Awaitable[None]]
@@ -96,6 +100,34 @@ async def send_reply(interaction: discord.Interaction, reply: CommandReply, belo
     Raises:
         discord.HTTPException: Discord did not take a part.
     """
+    try:
+        await _follow_ups(interaction, reply, below)
+    except discord.HTTPException as error:
+        if error.code not in _CLOSED:
+            raise
+        await _send_direct(interaction, reply)
+
+
+async def _follow_ups(interaction: discord.Interaction, reply: CommandReply, below: discord.ui.View | None) -> None:
+    texts, files = await _ready(interaction, reply)
+    for text in texts[:-1]:
+        await _follow_up(interaction, text)
+    shown = await _follow_up(interaction, texts[-1] if texts else "", files, below)
+    if isinstance(below, Confirmation):
+        below.shown = shown
+
+
+async def _send_direct(interaction: discord.Interaction, reply: CommandReply) -> None:
+    texts, files = await _ready(interaction, reply)
+    nobody = discord.AllowedMentions.none()
+    for text in (_LATE, *texts):
+        await interaction.user.send(text, suppress_embeds=True, allowed_mentions=nobody)
+    if files:
+        await interaction.user.send(files=files)
+
+
+async def _ready(interaction: discord.Interaction, reply: CommandReply) -> tuple[list[str], list[discord.File]]:
+    """The parts of an answer, and its files as far as Discord takes them."""
     texts, attachments = _laid_out(reply)
     files = []
     for attachment in attachments:
@@ -104,11 +136,7 @@ async def send_reply(interaction: discord.Interaction, reply: CommandReply, belo
             texts.append(_TOO_LARGE)
         else:
             files.append(discord.File(io.BytesIO(fitting.content), filename=fitting.name))
-    for text in texts[:-1]:
-        await _follow_up(interaction, text)
-    shown = await _follow_up(interaction, texts[-1] if texts else "", files, below)
-    if isinstance(below, Confirmation):
-        below.shown = shown
+    return texts, files
 
 
 async def tell(interaction: discord.Interaction, text: str) -> None:

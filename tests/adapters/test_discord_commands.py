@@ -347,17 +347,25 @@ async def test_a_command_that_discord_has_forgotten_is_not_run(tmp_path: Path) -
     assert probe.calls == []
 
 
-async def test_an_answer_after_fifteen_minutes_ends_quietly(tmp_path: Path) -> None:
+async def test_an_answer_after_fifteen_minutes_goes_into_the_callers_direct_chat(tmp_path: Path) -> None:
     async def late(invocation: Invocation) -> CommandReply:
         await asyncio.sleep(16 * 60)
-        return CommandReply(text="nobody waits")
+        return CommandReply(text="At last.", attachment=Attachment(name="a.json", content=b"[1]"))
 
     async with server(tmp_path, Probe(reply=late).table) as place:
         await place.ann.slash(place.channel, "mydata show")
         await place.env.advance_time(17 * 60)
 
-        assert len(place.env.errors) == 1
         assert place.seen_by(place.ann) == [""]
+        direct = [request for request in place.env.http_requests if request.path.endswith("/users/@me/channels")]
+        assert [request.json["recipient_id"] for request in direct] == [place.ann.id]
+        said = [
+            request.json["content"]
+            for request in place.env.http_requests
+            if request.method == "POST" and request.path.endswith("/messages") and request.json.get("content")
+        ]
+        assert said[-1] == "At last."
+        assert place.seen_by(place.bob) == []
 
 
 async def test_a_command_that_is_gone_asks_to_reload(tmp_path: Path) -> None:
