@@ -218,6 +218,7 @@ def open_services(
         retriever=Retriever(
             database=database,
             recall=stores.recall,
+            journal=stores.journal,
             archival=stores.archival,
             facts=stores.facts,
             episodes=stores.episodes,

@@ -29,6 +29,7 @@ from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore, Trace
 from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
+from memory.stores.journal import JournalStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
@@ -93,6 +94,7 @@ class Retriever:
     Args:
         database: where all of it is.
         recall: the verbatim log.
+        journal: says when something happened.
         archival: the documents.
         facts: what is lastingly true.
         episodes: what happened.
@@ -110,6 +112,7 @@ class Retriever:
         *,
         database: Database,
         recall: RecallStore,
+        journal: JournalStore,
         archival: ArchivalStore,
         facts: FactStore,
         episodes: EpisodeStore,
@@ -125,7 +128,9 @@ class Retriever:
         self._episodes = episodes
         self._procedures = procedures
         self._search = search
-        self._times = TimesAsked(facts=facts, recall=recall, search=search, preferences=preferences, clock=clock)
+        self._times = TimesAsked(
+            facts=facts, recall=recall, journal=journal, search=search, preferences=preferences, clock=clock
+        )
         self.seconds = Histogram()
 
     async def retrieve(
@@ -156,10 +161,12 @@ class Retriever:
         query = shortened(query)
         if embedded is None:
             embedded = await self.embed(query)
-        periods = await self.periods(reach, query)
+        asked = await self._times.of(reach, query)
+        if asked.text != query:
+            query, embedded = asked.text, await self.embed(asked.text)
         found: dict[Source, list[SearchHit]] = {}
         searches = self._searches(
-            scope, reach, query, wanted, found, exclude=exclude, floor=floor, embedded=embedded, periods=periods
+            scope, reach, query, wanted, found, exclude=exclude, floor=floor, embedded=embedded, periods=asked.periods
         )
         await self._search_all(reach, searches, found)
         answers = dict(found)
@@ -250,7 +257,7 @@ class Retriever:
 
     async def periods(self, reach: Reach, query: str) -> tuple[Period, ...]:
         """The times that a query asks about."""
-        return await self._times.of(reach, shortened(query))
+        return (await self._times.of(reach, shortened(query))).periods
 
     async def embed(self, query: str) -> EmbeddedQuery:
         """The query's vectors, or none (with a log line) where the embedder fails: full text still answers."""

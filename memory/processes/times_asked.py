@@ -1,6 +1,6 @@
 """Which times a question asks about: those it names, and those told by what happened then ("before the trip").
 
-When something happened is looked up among facts and messages, as any other question is.
+When something happened is looked up among facts, messages and the events of the journal, as any other question is.
 
 Invariant: a look-up that fails leaves the time out, and says so in the log; what the question names stays.
 """
@@ -8,16 +8,18 @@ Invariant: a look-up that fails leaves the time out, and says so in the log; wha
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
 
 from memory.errors import MemorySystemError
 from memory.policy.audience import SHARED_AUDIENCE
-from memory.policy.time_expressions import Period, anchors_in, bounded, periods_in
+from memory.policy.time_expressions import Period, anchors_in, bounded, periods_in, without
 from memory.ports import Clock
 from memory.records import Reach, Scope
 from memory.stores.facts import FactStore
+from memory.stores.journal import JournalStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
@@ -27,11 +29,24 @@ _log = structlog.get_logger(__name__)
 _SAME_EVENT = 0.5  # the score of what tells of "the trip to Oslo"; of what has only a word of it in common it is less
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a question asks, and about which times.
+
+    Attributes:
+        text: the question, without what happened at the bounds of its time where that is known.
+        periods: the times, in no order.
+    """
+
+    text: str
+    periods: tuple[Period, ...] = ()
+
+
 class TimesAsked:
     """Reads the times of questions.
 
     Args:
-        facts, recall: where it may be said when something happened.
+        facts, recall, journal: where it may be said when something happened.
         search: embeds what happened.
         preferences: know the time zone in which a person's days begin.
         clock: says what "yesterday" is.
@@ -42,18 +57,20 @@ class TimesAsked:
         *,
         facts: FactStore,
         recall: RecallStore,
+        journal: JournalStore,
         search: SearchStore,
         preferences: PreferenceStore,
         clock: Clock,
     ) -> None:
         self._facts = facts
         self._recall = recall
+        self._journal = journal
         self._search = search
         self._preferences = preferences
         self._clock = clock
 
-    async def of(self, reach: Reach, query: str) -> tuple[Period, ...]:
-        """The times that a query asks about, in no order.
+    async def of(self, reach: Reach, query: str) -> Asked:
+        """The times that a query asks about, and what it asks of them.
 
         Args:
             reach: what may be read.
@@ -61,25 +78,23 @@ class TimesAsked:
         """
         anchors, now = anchors_in(query), self._clock.now()
         if not anchors and not periods_in(query, now):  # which spares most messages a look at the zone
-            return ()
+            return Asked(text=query)
         zone = await self._preferences.zone(Scope(person=reach.person, audience=SHARED_AUDIENCE))
-        bounds = [
-            bounded(anchor, at.astimezone(zone))
-            for anchor in anchors
-            if (at := await self._happened(reach, anchor.event)) is not None
-        ]
-        return (*periods_in(query, now.astimezone(zone)), *bounds)
+        known = {anchor: at for anchor in anchors if (at := await self._happened(reach, anchor.event)) is not None}
+        bounds = (bounded(anchor, at.astimezone(zone)) for anchor, at in known.items())
+        return Asked(text=without(query, known), periods=(*periods_in(query, now.astimezone(zone)), *bounds))
 
     async def _happened(self, reach: Reach, event: str) -> datetime | None:
         """When that was; None where nothing close enough to it is known."""
         embedded = await self._search.embedded(event)
         try:
-            facts, messages = await asyncio.gather(
+            found = await asyncio.gather(
                 self._facts.search(reach, event, limit=1, embedded=embedded),
                 self._recall.search(reach, event, limit=1, evicted_only=False, embedded=embedded),
+                self._journal.events(reach, event, limit=1, embedded=embedded),
             )
         except MemorySystemError as error:
             _log.warning("event_not_looked_up", error=str(error))
             return None
-        about = [hit for hit in (*facts, *messages) if hit.score >= _SAME_EVENT]
+        about = [hit for hits in found for hit in hits if hit.score >= _SAME_EVENT]
         return max(about, key=lambda hit: hit.score).at if about else None

@@ -137,6 +137,22 @@ class JournalReader:
         pieces = await self._search.texts(reach, [one.entry.entry_id for one in best])
         return [_hit(entries[one.entry.record_id], one, pieces.get(one.entry.entry_id, "")) for one in best]
 
+    async def events(
+        self, reach: Reach, query: str, *, limit: int, embedded: EmbeddedQuery | None = None
+    ) -> list[SearchHit]:
+        """The events most like a query, best first, each with when it happened.
+
+        Args: as ``search`` takes them.
+        """
+        found = await self._search.search(
+            reach, source=Source.JOURNAL, query=query, limit=limit * _OVERFETCH, embedded=embedded
+        )
+        keys = {(entry.scope, entry.record_id) for entry in found}
+        entries = {entry.id: entry for entry in await self._found(select(table).where(of_life(with_keys(table, keys))))}
+        best = rank([entry for entry in found if entry.record_id in entries])[:limit]
+        hits = [(entries[one.entry.record_id], one) for one in best]
+        return [replace(_hit(entry, one, entry.text), at=entry.at) for entry, one in hits]
+
     async def counts(self, scope: Scope) -> dict[str, int]:
         """How many entries there are, by category, and how many of all are out of sight (``archived``)."""
         query = (

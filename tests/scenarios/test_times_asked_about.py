@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
+from memory.records import Change
 from tests.world import World, running
 
 SAID = (
@@ -31,6 +33,28 @@ async def test_a_time_told_by_what_happened_favours_what_was_said_before_or_afte
         await said_on_different_days(world)
         assert await order(world, "Bought before trip to Norway?", SAID[0], SAID[2]) == [SAID[0], SAID[2]]
         assert await order(world, "Bought after trip to Norway?", SAID[0], SAID[2]) == [SAID[2], SAID[0]]
+
+
+async def test_what_tells_the_time_is_not_what_is_asked_for(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await said_on_different_days(world)
+        assert (await order(world, "What have I bought after the trip to Norway?", *SAID))[0] == SAID[2]
+        assert (await order(world, "What have I bought before the trip to Norway?", *SAID))[0] == SAID[0]
+
+
+async def test_an_event_of_the_journal_tells_the_time_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await said_on_different_days(world)
+        scope = world.memory().place.scope
+        change = Change(actor="system", reason="learned from what was said")
+        happened_at = world.clock.now() - timedelta(days=25)
+        async with world.system.transaction() as tx:
+            await world.system.stores.journal.add(
+                scope, tx, text="The flood.", change=change, at=world.clock.now(), happened_at=happened_at
+            )
+        await world.system.settle()
+        assert await order(world, "Bought before flood?", SAID[0], SAID[2]) == [SAID[0], SAID[2]]
+        assert await order(world, "Bought after flood?", SAID[0], SAID[2]) == [SAID[2], SAID[0]]
 
 
 async def test_what_never_happened_bounds_no_time(tmp_path: Path) -> None:
