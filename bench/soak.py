@@ -105,7 +105,7 @@ class _Run:
         self.rss.clear()
         settings = {**self.outside.all_settings, "LOG_LEVEL": "INFO"}
         self._keepsake = await self.processes.enter_async_context(keepsake_run(self.folder, settings))
-        await self.keepsake.until_logged("ready")
+        await self.keepsake.until_logged("ready", patience=_PATIENCE)
 
     async def kill(self) -> None:
         """SIGKILL amid turns. What Discord told and was not stored yet is nobody's, so that is waited for."""

@@ -351,7 +351,8 @@ class ProcedureStore:
 
 
 def _approved(connection: Connection, reach: Reach) -> Sequence[Row[Any]]:
-    values: dict[str, object] = {"person": reach.person}
-    if reach.audiences is None:
-        return connection.execute(_APPROVED, values).all()
-    return connection.execute(_APPROVED_IN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
+    values: dict[str, object] = {}
+    if reach.audiences is not None:
+        values["audiences"] = sorted(reach.audiences)
+    query = _APPROVED if reach.audiences is None else _APPROVED_IN_AUDIENCES
+    return [row for own in reach.of_each for row in connection.execute(query, {**values, "person": own.person})]

@@ -55,14 +55,14 @@ class Keepsake:
         entries = [json.loads(line) for line in self.lines if line.startswith("{")]
         return [entry for entry in entries if entry["event"] == event]
 
-    async def until_logged(self, event: str, *, times: int = 1) -> dict[str, Any]:
+    async def until_logged(self, event: str, *, times: int = 1, patience: float = _PATIENCE) -> dict[str, Any]:
         """Wait for an event in the log. Raises AssertionError with all of the log if it does not come."""
 
         def seen() -> bool:
             return len(self.logged(event)) >= times or self._reading.done()
 
         try:
-            async with asyncio.timeout(_PATIENCE), self._written:
+            async with asyncio.timeout(patience), self._written:
                 await self._written.wait_for(seen)
         except TimeoutError:
             pass

@@ -12,7 +12,7 @@ import pytest
 
 from bot.chat import Conversation
 from memory.messages import TextPart, ToolCall
-from memory.records import Scope
+from memory.records import Change, HowTo, Scope
 from tests.desk import Desk, admin, channel
 from tests.world import World, dm, running
 
@@ -193,6 +193,21 @@ async def test_a_reminder_of_the_other_account_is_left_alone(world: World) -> No
     await linked(Desk.of(world))
     assert len(await world.memory("annie").reminding.waiting()) == 1
     assert await (await world.memory("ann").with_links()).reminding.waiting() == []
+
+
+async def test_how_one_account_wants_things_done_holds_for_the_other(world: World) -> None:
+    how_to = HowTo(name="Tea", description="How tea is made", steps=("Warm the pot", "Wait"), triggers=("tea",))
+    procedures, scope = world.system.stores.procedures, Scope(person="console:annie", audience="dm")
+    change, at = Change(actor="person", reason="wish"), world.clock.now()
+    async with world.system.transaction() as tx:
+        proposed = await procedures.propose(scope, tx, how_to=how_to, change=change, at=at)
+        assert proposed
+        await procedures.approve(scope, tx, procedure_id=proposed.id, change=change, at=at)
+    await world.say("How do I make tea?", who="ann")
+    assert "Warm the pot" not in str(world.model.requests[-1])
+    await linked(Desk.of(world))
+    await world.say("How do I make tea?", who="ann")
+    assert "Warm the pot" in str(world.model.requests[-1])
 
 
 async def _save(world: World, text: str, *, who: str) -> None:
