@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
@@ -300,6 +300,33 @@ def _slack(application: Application) -> SlackAdapter | None:
         signing_secret=_revealed(settings.slack_signing_secret),
         api_url=settings.slack_api_url,
     )
+
+
+async def ask_platforms(settings: Settings) -> dict[str, list[str]]:
+    """What each platform that has its tokens says is missing, by its name."""
+    found = {}
+    if settings.discord_token is not None:
+        from adapters.discord_checkup import problems_on_discord
+
+        token = settings.discord_token.get_secret_value()
+        found["Discord"] = await problems_on_discord(token, api_url=settings.discord_api_url)
+    if settings.slack_bot_token is not None:
+        from adapters.slack_adapter import SLACK_API
+        from adapters.slack_checkup import problems_on_slack
+
+        found["Slack"] = await problems_on_slack(
+            settings.slack_bot_token.get_secret_value(),
+            _revealed(settings.slack_app_token),
+            api_url=settings.slack_api_url or SLACK_API,
+        )
+    return found
+
+
+def slack_manifest() -> dict[str, Any]:
+    """The manifest of the Slack app, as the code needs it."""
+    from adapters.slack_manifest import manifest
+
+    return manifest()
 
 
 def embedder_of(settings: Settings) -> MiniLmEmbedder | MultilingualEmbedder:

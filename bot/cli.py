@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import getpass
 import io
+import json
 import os
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from bot.bootstrap import run_console, run_platforms
+from bot.bootstrap import run_console, run_platforms, slack_manifest
 from bot.chat import AdapterStartFailed
 from bot.cli_backup import backup_commands
 from bot.cli_experience import experience_commands
@@ -90,6 +91,9 @@ def chat(
 def doctor(
     data_dir: DataDir = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    online: Annotated[
+        bool, typer.Option("--online", help="Ask Discord and Slack too, which intent, permission or scope is missing.")
+    ] = False,
 ) -> None:
     """Check settings, database, disk, embedder, index and tokens."""
     from bot.doctor import examine, show
@@ -97,9 +101,15 @@ def doctor(
     configure_logs("WARNING")
     settings = load_settings({"data_dir": data_dir})
     _warn_of_unknown_settings()
-    findings = asyncio.run(examine(settings))
+    findings = asyncio.run(examine(settings, online=online))
     show(findings, as_json=as_json)
     raise typer.Exit(1 if any(finding.failed for finding in findings) else 0)
+
+
+@app.command("slack-manifest")
+def print_slack_manifest() -> None:
+    """Print the manifest from which the Slack app is made."""
+    print(json.dumps(slack_manifest(), indent=2))
 
 
 def _warn_of_unknown_settings() -> None:

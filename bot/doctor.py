@@ -17,7 +17,7 @@ from enum import StrEnum
 import numpy as np
 
 from bot.backups import backups_in
-from bot.bootstrap import embedder_of, open_application
+from bot.bootstrap import ask_platforms, embedder_of, open_application
 from bot.config import ConfigurationError, Settings
 from bot.disk import existing, file_system, wiped_disk
 from bot.tool_table import toolbox_for
@@ -62,11 +62,12 @@ class Finding:
         return self.verdict is Verdict.FAILED
 
 
-async def examine(settings: Settings) -> list[Finding]:
+async def examine(settings: Settings, *, online: bool = False) -> list[Finding]:
     """Check everything that checked settings can still get wrong.
 
     Args:
         settings: checked settings.
+        online: whether to ask the platforms too what is missing there.
     """
     return [
         _ok("settings", "Every setting can be used."),
@@ -78,6 +79,7 @@ async def examine(settings: Settings) -> list[Finding]:
         await asyncio.to_thread(_window, settings),
         *_tokens(settings),
         *await _servers(settings),
+        *(await _platforms(settings) if online else ()),
     ]
 
 
@@ -223,6 +225,16 @@ async def _servers(settings: Settings) -> list[Finding]:
             else _failed(f"MCP {one.name}", f"{one.state[:1].upper()}{one.state[1:]}. See docs/tools.md.")
             for one in servers.connections
         ]
+
+
+async def _platforms(settings: Settings) -> list[Finding]:
+    """What the platforms themselves say of the bot."""
+    findings = []
+    for platform, problems in (await ask_platforms(settings)).items():
+        findings += [_failed(f"{platform} online", problem) for problem in problems]
+        if not problems:
+            findings.append(_ok(f"{platform} online", "It knows the bot, and nothing is missing there."))
+    return findings
 
 
 def _tokens(settings: Settings) -> Iterator[Finding]:

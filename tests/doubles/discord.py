@@ -320,7 +320,11 @@ class DiscordDouble:
             limit = {"total": 1_000, "remaining": 1_000, "reset_after": 0, "max_concurrency": 1}
             return _json({"url": self.gateway.url, "shards": self.shards, "session_start_limit": limit})
         if path == "/oauth2/applications/@me":
-            return _json(application_payload(self.bot))
+            return _json(application_payload(self.bot, flags=(1 << 18) * self.gateway.message_content_allowed))
+        if path == "/users/@me/guilds":
+            return _json(
+                [{"id": one.id, "name": one.name, "permissions": str(one.permissions)} for one in self._guilds]
+            )
         served = await self.interactions.serve(request, path)
         if served is not None:
             return _json(served)

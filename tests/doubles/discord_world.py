@@ -96,9 +96,9 @@ def role_payload(role_id: str, name: str, permissions: int, tags: Payload | None
     }  # fmt: skip
 
 
-def application_payload(bot: Member) -> Payload:
+def application_payload(bot: Member, *, flags: int = 1 << 18) -> Payload:
     return {
-        "id": bot.id, "name": bot.name, "description": "", "icon": None, "bot_public": True, "flags": 0,
+        "id": bot.id, "name": bot.name, "description": "", "icon": None, "bot_public": True, "flags": flags,
         "bot_require_code_grant": False, "verify_key": "", "owner": bot.payload(), "team": None,
     }  # fmt: skip
 
