@@ -21,6 +21,7 @@ from memory.notes import Notes
 from memory.paging import Paging
 from memory.parameters import MemoryParameters
 from memory.policy.audience import audience_note, with_linked
+from memory.policy.hot_state import as_json
 from memory.policy.journal import printed
 from memory.policy.presets import parts_of
 from memory.policy.relevance import has_content
@@ -216,7 +217,10 @@ class PersonMemory:
         parts = parts_of(self.parameters.preset)
         summary, blocks = await self._stores.summaries.latest(scope), await self._stores.blocks.load(scope)
         zone = await self._stores.preferences.zone(scope)
+        hot, tree = await self._at_hand() if parts.tiers else ("", "")
         return Gathered(
+            hot=hot,
+            tree=tree,
             agent_name=self._services.parameters.agent_name,
             audience_note=audience_note(self.place.audience),
             summary=summary.text if summary is not None and parts.rolling_summary else "",
@@ -228,6 +232,12 @@ class PersonMemory:
             now=now.astimezone(zone),
             tools=tools,
         )
+
+    async def _at_hand(self) -> tuple[str, str]:
+        """The hot state and the index of the tree, as a prompt shows them; either may be empty."""
+        scope = self.place.scope
+        state = await self._stores.hot.shown(scope)
+        return as_json(state) if state.version else "", await self._stores.tree.index(scope)
 
     async def finish(
         self,

@@ -42,6 +42,7 @@ class Gathered:
         audience_note: one sentence on who hears the conversation.
         summary: rolling summary of earlier sessions; may be empty.
         blocks: core memory; none where it is switched off.
+        hot: the hot state as JSON, and ``tree``, the index of the tree of categories; either may be empty.
         window_summary: digest of what left the window; may be empty.
         history: the messages in the window, oldest first, without those of this turn.
         turn: the newest user message, then this turn's own tool calls and results so far.
@@ -67,6 +68,8 @@ class Gathered:
     channel_context: str = ""
     working_memory: str = ""
     journal: tuple[str, ...] = ()
+    hot: str = ""
+    tree: str = ""
     tools: tuple[ToolSpec, ...] = ()
 
 
@@ -111,6 +114,8 @@ _STABLE = (
         name="core",
         render=lambda g, p: sections.core_memory(g.blocks, g.agent_name, p.core_memory_limit) if g.blocks else "",
     ),
+    _Section(name="hot", render=lambda g, _: sections.hot_memory(g.hot)),
+    _Section(name="tree", render=lambda g, _: sections.category_tree(g.tree)),
 )
 _CHANGING = (_Section(name="window_summary", render=lambda g, _: sections.window_summary(g.window_summary)),)
 

@@ -56,6 +56,16 @@ def window_summary(summary: str) -> str:
     return block("window_summary", summary) if summary.strip() else ""
 
 
+def hot_memory(state: str) -> str:
+    """What matters most, as JSON; empty where nothing does yet."""
+    return block("hot_memory", state) if state else ""
+
+
+def category_tree(index: str) -> str:
+    """The index of the tree of categories; empty before the first consolidation."""
+    return block("category_tree", index) if index else ""
+
+
 # What the agent is told of each part of memory that is at work, in this order.
 _MEMORY_LINES: tuple[tuple[Callable[[Parts], bool], str], ...] = (
     (
@@ -77,6 +87,12 @@ _MEMORY_LINES: tuple[tuple[Callable[[Parts], bool], str], ...] = (
         lambda parts: not parts.tools,
         "- The newest messages follow this prompt. Older ones leave it by themselves, and a running summary of them "
         "stays in your context.",
+    ),
+    (
+        lambda parts: parts.tiers,
+        "- The hot_memory block holds what matters most: the person's profile, what is going on, lessons. The "
+        "category_tree block is a map of all that is remembered: each line is a topic with how many facts, recent "
+        "events and archived events stand below it. Both are rewritten every few hours.",
     ),
     (
         lambda parts: parts.experience,
