@@ -20,6 +20,7 @@ import typer
 from bot.bootstrap import run_console, run_platforms, slack_manifest
 from bot.chat import AdapterStartFailed
 from bot.cli_backup import backup_commands
+from bot.cli_consolidate import consolidation_commands
 from bot.cli_experience import experience_commands
 from bot.cli_facts import fact_commands
 from bot.cli_import import import_commands
@@ -46,6 +47,7 @@ memory_commands.add_typer(experience_commands)
 app.add_typer(backup_commands)
 app.add_typer(memory_commands, name="memory")
 app.add_typer(jobs_commands, name="jobs")
+app.add_typer(consolidation_commands)
 
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Folder for the database; wins over DATA_DIR.", show_default=False)
