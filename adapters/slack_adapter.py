@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from http import HTTPStatus
 from typing import Any
 
 import structlog
 from aiohttp import web
-from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.response import BoltResponse
 from slack_sdk.errors import SlackApiError
-from slack_sdk.signature import SignatureVerifier
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
@@ -33,6 +30,7 @@ from adapters.slack_directory import SlackDirectory
 from adapters.slack_errors import TRANSPORT_ERRORS, start_failure
 from adapters.slack_files import SlackFiles
 from adapters.slack_history import recent_posts
+from adapters.slack_http import SignedRequests
 from adapters.slack_intake import SlackIntake
 from adapters.slack_signs import SlackSigns
 from adapters.slack_socket import SocketConnection
@@ -54,7 +52,6 @@ from bot.reply_stream import Sleep
 from memory.ports import Clock, SystemClock
 
 SLACK_API = "https://slack.com/api/"
-_MOST_TAKEN = 10_000  # four times what Slack sends within the five minutes that a signature holds
 _log = structlog.get_logger(__name__)
 
 
@@ -113,7 +110,7 @@ class SlackAdapter:
         self._commands: SlackCommands | None = None
         self._actions: SlackActions | None = None
         self._underway = Underway()
-        self._taken: dict[str, None] = {}  # signatures of requests
+        self._requests = SignedRequests(signing_secret or "")
         self._delivery: SlackDelivery | None = None
         self._socket: SocketConnection | None = None
         self._watch: asyncio.Task[None] | None = None
@@ -298,38 +295,4 @@ class SlackAdapter:
     async def _answer_http(self, request: web.Request) -> web.StreamResponse:
         if self._app is None:
             return web.Response(status=503)
-        if not is_signed(self._signing_secret or "", await request.read(), request.headers):
-            return web.Response(status=401)
-        signature = request.headers["X-Slack-Signature"]
-        if signature in self._taken:  # recorded on its way and sent again; what Slack repeats is signed anew
-            return web.Response(status=200)
-        self._taken[signature] = None
-        if len(self._taken) > _MOST_TAKEN:
-            del self._taken[next(iter(self._taken))]
-        answer = await self._dispatched(self._app, request)
-        if answer.status != HTTPStatus.OK:
-            self._taken.pop(signature, None)
-        return answer
-
-    @staticmethod
-    async def _dispatched(app: AsyncApp, request: web.Request) -> web.StreamResponse:
-        try:
-            incoming = await to_bolt_request(request)
-        except ValueError:
-            return web.Response(status=400)
-        return await to_aiohttp_response(await app.async_dispatch(incoming))
-
-
-def is_signed(secret: str, body: bytes, headers: Mapping[str, str]) -> bool:
-    """Whether Slack signed this request within the last five minutes.
-
-    Args:
-        secret: the app's signing secret.
-        body: the request's body as it came.
-        headers: its headers.
-    """
-    stamp = headers.get("X-Slack-Request-Timestamp", "")
-    signature = headers.get("X-Slack-Signature", "")
-    if not (secret and signature.isascii() and stamp.isascii() and stamp.isdigit()):
-        return False
-    return SignatureVerifier(secret).is_valid(body, stamp, signature)
+        return await self._requests.answer(self._app, request)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord_adapter import DiscordAdapter
+from bot.actions import Action, Actions
 from bot.chat import IncomingMessage
 from bot.commands import Command, CommandReply, Commands, Group, Invocation, Services
 from bot.config import load_settings
@@ -48,12 +49,12 @@ async def started(
         return await reply(invocation)
 
     table = [Command(group=Group.MYDATA, name="show", help="Show it.", run=run)]
+    commands = Commands(table, Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock))
     adapter = DiscordAdapter(
         token=TOKEN,
         on_message=ignored,
-        commands=Commands(
-            table, Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock)
-        ),
+        commands=commands,
+        actions=Actions([Action(name="show", label="Show", command=table[0])], commands),
         api_url=discord.api_url,
         gateway_url=discord.gateway_url,
         guild_ready_timeout=0.05,
@@ -143,6 +144,39 @@ async def test_stopping_waits_for_the_answer_of_a_running_command(discord: Disco
 
     assert not stopped_early
     assert call.answers == ["Just in time."]
+
+
+async def test_a_command_that_does_not_end_is_broken_off_and_its_caller_told(
+    discord: DiscordDouble, world: World
+) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    begun = asyncio.Event()
+
+    async def endless(invocation: Invocation) -> CommandReply:
+        begun.set()
+        await asyncio.Event().wait()
+        return CommandReply(text="Never.")
+
+    async with started(discord, world, endless) as adapter:
+        call = await discord.interactions.call(chat, ann, "mydata show")
+        await begun.wait()
+        await adapter.stop()
+
+    assert ["I was stopped before this was done" in answer for answer in call.answers] == [True]
+
+
+async def test_a_click_on_a_button_of_an_earlier_process_is_acknowledged_and_answered(
+    discord: DiscordDouble, world: World
+) -> None:
+    ann, bob, chat = discord.add_user("Ann"), discord.add_user("Bob"), discord.add_dm()
+    async with started(discord, world):
+        call = await discord.interactions.click(chat, ann, f"keepsake/show//n/discord:{ann.id}")
+        await discord.until(lambda: bool(call.answers))
+        refused = await discord.interactions.click(chat, bob, f"keepsake/show//n/discord:{ann.id}")
+        await discord.until(lambda: refused.acknowledged is not None)
+
+    assert (call.acknowledged, call.ephemeral, call.answers) == (5, True, ["Here."])
+    assert (refused.acknowledged, refused.ephemeral) == (4, True)
 
 
 async def test_a_command_whose_acknowledgement_is_lost_is_not_run(discord: DiscordDouble, world: World) -> None:

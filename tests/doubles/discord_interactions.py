@@ -54,14 +54,21 @@ class Interactions:
         """Somebody calls a command without options, for example ``mydata show``."""
         top, sub = path.split()
         command = next(command for command in self.registered if command["name"] == top)
+        data = {
+            "id": command["id"], "name": top, "type": 1, "options": [{"name": sub, "type": _SUB_COMMAND, "options": []}]
+        }  # fmt: skip
+        return await self._interact(channel, who, 2, data, permissions=permissions)
+
+    async def click(self, channel: Channel, who: Member, custom_id: str) -> Call:
+        """Somebody clicks on a button of an earlier answer."""
+        return await self._interact(channel, who, 3, {"custom_id": custom_id, "component_type": 2})
+
+    async def _interact(self, channel: Channel, who: Member, kind: int, data: Payload, *, permissions: int = 0) -> Call:
         token = f"token-{self._snowflake()}"
         call = self._calls[token] = Call()
         payload: Payload = {
-            "id": self._snowflake(), "application_id": self._bot.id, "type": 2, "token": token, "version": 1,
-            "data": {
-                "id": command["id"], "name": top, "type": 1,
-                "options": [{"name": sub, "type": _SUB_COMMAND, "options": []}],
-            },
+            "id": self._snowflake(), "application_id": self._bot.id, "type": kind, "token": token, "version": 1,
+            "data": data,
             "channel_id": channel.id, "channel": channel.payload(), "locale": "en-US", "entitlements": [],
             "authorizing_integration_owners": {}, "attachment_size_limit": 10 << 20,
         }  # fmt: skip
