@@ -213,7 +213,7 @@ class Retriever:
             searches[Source.RECALL] = lambda: self._recall.search(
                 reach,
                 query,
-                limit=limit,
+                limit=wanted.hits,
                 evicted_only=False,
                 exclude=exclude,
                 embedded=embedded,
