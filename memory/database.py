@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
-from memory.in_thread import finished, immediate, present_connection, working_on
+from memory.in_thread import by_trips, finished, immediate, present_connection, working_on
 from memory.sqlite_driver import Connector
 
 if TYPE_CHECKING:
@@ -78,11 +78,8 @@ class Database:
     async def read(self) -> AsyncIterator[AsyncConnection]:
         """A connection for reading. Each statement sees what is committed when it begins."""
         with _said_plainly():
-            if (present := present_connection()) is not None:
-                yield immediate(present)
-            else:
-                async with self.engine.connect() as connection:
-                    yield connection
+            present = present_connection()
+            yield by_trips(self.read_together) if present is None else immediate(present)
 
     async def read_together(self, read: Callable[[Connection], _Result]) -> _Result:
         """Read with several statements, in a thread. Each sees what is committed when it begins.

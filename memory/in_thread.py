@@ -8,7 +8,7 @@ Invariant: work that would wait for anything else fails at once, and says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from threading import local
 from typing import Any, TypeVar, cast
@@ -34,6 +34,31 @@ class _Immediate:
     async def scalar(self, statement: Any, parameters: Any = None) -> Any:
         """Run one statement; the first column of its first row, or None."""
         return self._connection.scalar(statement, parameters)
+
+
+class _ByTrips:
+    """A connection in the words of ``AsyncConnection``, of which each statement is a trip to a reader's thread."""
+
+    def __init__(self, trip: Callable[[Callable[[Connection], Any]], Awaitable[Any]]) -> None:
+        self._trip = trip
+
+    async def execute(self, statement: Any, parameters: Any = None) -> Any:
+        """Run one statement and fetch all of its rows."""
+        fetched = await self._trip(lambda connection: connection.execute(statement, parameters).freeze())
+        return fetched()
+
+    async def run_sync(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Call something with a connection, in the thread."""
+        return await self._trip(lambda connection: work(connection, *arguments))
+
+
+def by_trips(trip: Callable[[Callable[[Connection], Any]], Awaitable[Any]]) -> AsyncConnection:
+    """A connection for the stores' reading methods on the event loop.
+
+    Args:
+        trip: has something done with a connection in a thread.
+    """
+    return cast("AsyncConnection", _ByTrips(trip))
 
 
 def immediate(connection: Connection) -> AsyncConnection:

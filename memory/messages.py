@@ -175,7 +175,7 @@ class ToolSpec:
 
     name: str
     description: str
-    input_schema: Mapping[str, Any]
+    input_schema: Mapping[str, Any] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ is stored in one transaction with the reply that is about to be sent.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -49,6 +50,8 @@ from memory.working import Working
 
 # A new session may wait this long for the summary of the one before it.
 _CLOSING_SECONDS = 10.0
+
+_COUNTED_AT_ONCE = 1_000  # characters; counting fewer takes less than the trip to a thread
 
 
 class PersonMemory:
@@ -94,7 +97,6 @@ class PersonMemory:
 
     async def _stored(self, new: NewMessage, item: InboxItem | None) -> Exchange:
         scope = self.place.scope
-        await self._end_idle(new.sent_at)
         [counted] = await self._counted([new])
 
         async def store(tx: Transaction) -> Exchange:
@@ -113,7 +115,15 @@ class PersonMemory:
                 await self._stores.inbox.begin(scope, tx, item=present, message_id=user.id)
             return Exchange(user=user, session=session)
 
-        return await self._services.database.write(store)
+        async def store_unless_idle(tx: Transaction) -> Exchange | None:
+            session = await self._stores.sessions.open(scope, self.place.conversation)
+            return None if self._is_idle(session, new.sent_at) else await store(tx)
+
+        exchange = await self._services.database.write(store_unless_idle)
+        if exchange is None:
+            await self._end_idle(new.sent_at)
+            exchange = await self._services.database.write(store)
+        return exchange
 
     async def keep_unanswered(self, new: NewMessage, item: InboxItem) -> None:
         """Store a message that will not be answered, straight into recall; nothing where nothing is to be kept.
@@ -357,17 +367,18 @@ class PersonMemory:
         services = self._services
         services.indexer.kick()  # not before the reply, which would wait for the same processors
         # Measured anew: the turn may have failed before it knew, or have written to core memory.
-        standing = await services.database.read_in_one_trip(
-            lambda: self._standing(exchange, tools=tools, now=services.clock.now())
-        )
-        fixed = await asyncio.to_thread(
-            fixed_tokens, standing, parameters=services.parameters, counter=services.counter
-        )
+
+        async def fixed() -> int:
+            standing = await self._standing(exchange, tools=tools, now=services.clock.now())
+            return fixed_tokens(standing, parameters=services.parameters, counter=services.counter)
+
         await services.window.keep_small(exchange.session, fixed_tokens=fixed)
         await self._stores.archival.note_use(self.place.scope)
         services.jobs.kick()  # for what was evicted, and for what the exchange taught
 
     async def _counted(self, messages: Sequence[NewMessage]) -> list[NewMessage]:
+        if sum(map(_characters, messages)) < _COUNTED_AT_ONCE:
+            return _count_all(messages, self._services.counter)
         return await asyncio.to_thread(_count_all, messages, self._services.counter)
 
     def _as_edited(self, messages: Sequence[NewMessage], item: InboxItem | None) -> Sequence[NewMessage]:
@@ -381,10 +392,14 @@ class PersonMemory:
     async def _end_idle(self, at: datetime) -> None:
         """Let a session rest that has been silent for too long, and wait a moment for its summary."""
         session = await self._stores.sessions.open(self.place.scope, self.place.conversation)
-        if session is None or at - session.last_activity_at < self._services.parameters.session_idle:
+        if session is None or not self._is_idle(session, at):
             return
         await self._services.window.rest(session, at=at)
         await self._services.jobs.settle_scope(self.place.scope, timeout=_CLOSING_SECONDS, besides=(WRITE_EPISODE,))
+
+    def _is_idle(self, session: Session | None, at: datetime) -> bool:
+        """Whether a session has been silent for too long."""
+        return session is not None and at - session.last_activity_at >= self._services.parameters.session_idle
 
     async def _owed(self, tx: Transaction, item: InboxItem | None) -> InboxItem | None:
         """The inbox item as it is now. Another process may have taken it up, or its person may have been erased."""
@@ -422,6 +437,11 @@ def _in_words(messages: Sequence[NewMessage]) -> list[NewMessage]:
         if new.message.role is Role.ASSISTANT
     ]
     return [new for new in worded if new.message.parts]
+
+
+def _characters(new: NewMessage) -> float:
+    """The length of a message; of one with more than text in it, beyond any limit."""
+    return sum(len(part.text) if isinstance(part, TextPart) else math.inf for part in new.message.parts)
 
 
 def _count_all(messages: Sequence[NewMessage], counter: TokenCounter) -> list[NewMessage]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from memory.database import Database
+from memory.database import Database, Transaction
 from memory.messages import ModelRequest, Role
 from memory.parameters import MemoryParameters
 from memory.policy.answers import candidates_from
@@ -40,6 +40,7 @@ class _Lesson:
     user: StoredMessage
     reply: str
     context: tuple[StoredMessage, ...]
+    summary: str
 
     @property
     def scope(self) -> Scope:
@@ -107,7 +108,8 @@ class Learner:
         ]
         forget = lesson is not None and asks_to_forget(lesson.user.text)
         lessons = await self._reconciler.compared(job.scope, found, asked_to_forget=forget)
-        async with self._database.transaction() as tx:
+
+        async def write(tx: Transaction) -> bool:
             if lesson is not None and not await self._recall.unchanged(job.scope, lesson.read):
                 return False
             if not await self._jobs.done(job.scope, tx, job=job) or lesson is None:
@@ -116,7 +118,9 @@ class Learner:
                 actor="system", reason="learned from what was said", session_id=lesson.user.session_id, job=job.key
             )
             await self._reconciler.apply(job.scope, tx, lessons, found=found, change=change)
-        return True
+            return True
+
+        return await self._database.write(write)
 
     async def _lesson(self, job: Job) -> _Lesson | None:
         """The exchange and the messages before it; None where its message is gone by now."""
@@ -131,15 +135,20 @@ class Learner:
             message.text for message in log if message.exchange_id == user.id and message.message.role is Role.ASSISTANT
         )
         before = [message for message in log if message.id < user.id and message.text.strip()]
-        return _Lesson(user=user, reply=reply, context=tuple(before[-_CONTEXT_MESSAGES:]))
+        summary = await self._summaries.latest(job.scope)
+        return _Lesson(
+            user=user,
+            reply=reply,
+            context=tuple(before[-_CONTEXT_MESSAGES:]),
+            summary=summary.text if summary else "",
+        )
 
     async def _extracted(self, lesson: _Lesson) -> Sequence[Candidate]:
         zone = self._parameters.zone
         now = lesson.user.sent_at.astimezone(zone)
-        summary = await self._summaries.latest(lesson.scope)
         request = extraction_request(
             now=now,
-            summary=summary.text if summary else "",
+            summary=lesson.summary,
             context=lesson.context,
             user_text=lesson.user.text,
             assistant_text=lesson.reply,

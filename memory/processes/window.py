@@ -8,9 +8,9 @@ window.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import datetime
+from typing import Any
 
 import structlog
 
@@ -78,36 +78,43 @@ class Window:
         self._in_force = in_force
         self._clock = clock
 
-    async def keep_small(self, session: Session, *, fixed_tokens: int) -> bool:
+    async def keep_small(self, session: Session, *, fixed_tokens: Callable[[], Coroutine[Any, Any, int]]) -> bool:
         """Evict what is too much for the window after a turn.
 
         Args:
             session: the open session.
-            fixed_tokens: calibrated tokens of everything in the prompt that is no message.
+            fixed_tokens: reads calibrated tokens of everything in the prompt that is no message; waits for the
+                database alone.
 
         Returns:
             Whether anything was evicted, and so a job added.
         """
-        window = await self._recall.window(session.scope, session.conversation)
-        leaving, reason = plan_eviction(
-            await self._as_shown(window),
-            fixed_tokens=fixed_tokens,
-            calibrated=self._counter.calibrated,
-            parameters=self._in_force.current,
-        )
+
+        async def plan() -> tuple[Sequence[StoredMessage], EvictionReason]:
+            window = await self._recall.window(session.scope, session.conversation)
+            leaving, reason = plan_eviction(
+                self._as_shown(window),
+                fixed_tokens=await fixed_tokens(),
+                calibrated=self._counter.calibrated,
+                parameters=self._in_force.current,
+            )
+            return window[: len(leaving)], reason
+
+        leaving, reason = await self._database.read_in_one_trip(plan)  # it counts as well, off the event loop
         if not leaving:
             return False
+        ids = [message.id for message in leaving]
         async with self._database.transaction() as tx:
-            evicted = await self.evict(session, tx, leaving, reason)
+            evicted = await self.evict(session, tx, ids, reason)
             if session.kept and evicted:
-                await self._add_job(session, tx, FOLD, subject=max(leaving))
-                await self._journaling.note_trim(session, tx, leaving=window[: len(leaving)], at=self._clock.now())
+                await self._add_job(session, tx, FOLD, subject=max(ids))
+                await self._journaling.note_trim(session, tx, leaving=leaving, at=self._clock.now())
         return bool(evicted)
 
-    async def _as_shown(self, window: Sequence[StoredMessage]) -> list[StoredMessage]:
+    def _as_shown(self, window: Sequence[StoredMessage]) -> list[StoredMessage]:
         """The window as the next prompt shows it, with the sizes that its messages then have."""
         shown, _ = aged(window, (), self._in_force.current.max_tool_response_age)
-        return await asyncio.to_thread(lambda: [counted(message, self._counter) for message in shown])
+        return [counted(message, self._counter) for message in shown]
 
     async def end_session(self, session: Session, *, at: datetime) -> bool:
         """End a session: its window goes to recall, and a job sums it up.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 from memory.errors import InvalidInput
 from memory.messages import Message, ModelRequest, SystemBlock, TextPart, ToolSpec
@@ -234,11 +235,12 @@ def _system(gathered: Gathered, parameters: MemoryParameters) -> tuple[SystemBlo
 
 def _fixed_report(system: Sequence[SystemBlock], tools: Sequence[ToolSpec], counter: TokenCounter) -> dict[str, int]:
     sizes = {block.name: counter.count(block.text) for block in system}
-    return {**sizes, "tools": sum(_tool_tokens(tool, counter) for tool in tools)}
+    return {**sizes, "tools": _tools_tokens(tuple(tools), counter.count)}
 
 
-def _tool_tokens(tool: ToolSpec, counter: TokenCounter) -> int:
-    return sum(map(counter.count, (tool.name, tool.description, as_json(tool.input_schema))))
+@lru_cache(64)  # the same tools are offered with every message
+def _tools_tokens(tools: tuple[ToolSpec, ...], count: Callable[[str], int]) -> int:
+    return sum(count(text) for tool in tools for text in (tool.name, tool.description, as_json(tool.input_schema)))
 
 
 def _blocks(table: Sequence[_Section], gathered: Gathered, parameters: MemoryParameters) -> tuple[SystemBlock, ...]:

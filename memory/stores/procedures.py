@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, bindparam, case, delete, insert, select, update
+from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, insert, select, update
 from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
@@ -42,8 +42,10 @@ from memory.stores.procedure_versions import ProcedureVersionStore
 from memory.stores.scoped import (
     as_stored,
     delete_scope,
+    in_any_reach,
     in_reach,
     in_scope,
+    reach_values,
     restore_rows,
     rows_of_scope,
 )
@@ -54,13 +56,13 @@ _CHANGING = ("name", "content", "state", "version", "updated_at", "usage_count",
 
 
 # Made once: making a statement takes longer than running it.
-_APPROVED = (
+_APPROVED, _APPROVED_IN_AUDIENCES = (
     select(procedures)
-    .where(procedures.c.person == bindparam("person"), procedures.c.state == ProcedureState.APPROVED.value)
+    .where(in_any_reach(procedures, in_audiences=named), procedures.c.state == ProcedureState.APPROVED.value)
     .order_by(procedures.c.updated_at.desc(), procedures.c.id.desc())
     .limit(_MOST)
+    for named in (False, True)
 )
-_APPROVED_IN_AUDIENCES = _APPROVED.where(procedures.c.audience.in_(bindparam("audiences", expanding=True)))
 
 
 class ProcedureStore:
@@ -351,8 +353,5 @@ class ProcedureStore:
 
 
 def _approved(connection: Connection, reach: Reach) -> Sequence[Row[Any]]:
-    values: dict[str, object] = {}
-    if reach.audiences is not None:
-        values["audiences"] = sorted(reach.audiences)
     query = _APPROVED if reach.audiences is None else _APPROVED_IN_AUDIENCES
-    return [row for own in reach.of_each for row in connection.execute(query, {**values, "person": own.person})]
+    return [row for own in reach.of_each for row in connection.execute(query, reach_values(own))]
