@@ -8,10 +8,11 @@ from pathlib import Path
 
 from bot.changes import MessageEdited, MessagesDeleted, PlaceEntered, PlaceLeft, PlacesKnown
 from bot.chat import Conversation, IncomingMessage
+from memory.messages import ToolCall
 from memory.parameters import MemoryParameters
 from memory.records import Scope
-from tests.desk import learning
-from tests.fakes import FakeClock, RecordingChannel
+from tests.desk import Desk, admin, learning
+from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
 from tests.world import World, running
 
 ANN = "discord:1001"
@@ -63,6 +64,24 @@ async def test_of_a_server_that_the_bot_left_nothing_is_read_not_even_in_a_direc
         shown = [str(scope) for scope in await world.system.oversight.scopes_of(ANN)]
         assert shown == [f"{ANN}/dm", f"{ANN}/guild:2"]
         assert "wordsquare" in str(await world.system.privacy.export(ANN))  # it is still theirs
+
+
+async def test_no_procedure_of_a_server_that_the_bot_left_is_followed(tmp_path: Path) -> None:
+    save = ToolCall(
+        id="t1",
+        name="save_procedure",
+        arguments={"name": "Report", "description": "Reports.", "steps": ["Wear a hat."], "triggers": ["report"]},
+    )
+    model = ScriptedModel(save, "I proposed it.", default="Here you are.")
+    async with running(tmp_path, channel=RecordingChannel("discord"), model=model) as world:
+        await say(world, SQUARE, "There is a way to do this")
+        approve, root = f"/memory procedures {ANN} approve:report", admin("root", "guild:1")
+        assert (await Desk.of(world).call(approve, by=root, where=SQUARE)).succeeded
+        await say(world, DM, "Write the report")
+        assert "Wear a hat." in str(model.requests[-1])
+        await world.following.apply(PlaceLeft(place="guild:1"))
+        await say(world, DM, "Write the report again")
+        assert "Wear a hat." not in str(model.requests[-1])
 
 
 async def test_coming_back_in_time_gives_all_of_it_back(tmp_path: Path) -> None:
