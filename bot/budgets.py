@@ -74,7 +74,8 @@ class Budgets:
         if self._is_exempt(message):
             limits = {}
         usage = self._system.stores.usage
-        async with self._system.transaction() as tx:
+
+        async def count(tx: Transaction) -> Limit | None:
             if await self._system.stores.inbox.owed(scope, tx, item=item) is None:
                 return None
             full = reached(
@@ -84,7 +85,11 @@ class Budgets:
             )
             if full is None:
                 await usage.add(scope, tx, community=community, day=day, used=Used(turns=1))
-                return None
+            return full
+
+        full = await self._system.write(count)
+        if full is None:
+            return None
         _log.info("limit_reached", limit=full, conversation=message.conversation.key)
         return replies.limit_reached(full, limits[full], resets=next_day(now, self._zone))
 
@@ -96,10 +101,13 @@ class Budgets:
         """
         day, community = self._day(self._clock.now()), community_of(message.conversation, message.person)
         scope = self._scope(message)
-        async with self._system.transaction() as tx:
+
+        async def count(tx: Transaction) -> None:
             if await self._system.stores.inbox.owed(scope, tx, item=item) is not None:
                 used = Used(tokens=tokens)
                 await self._system.stores.usage.add(scope, tx, community=community, day=day, used=used)
+
+        await self._system.write(count)
 
     def _is_exempt(self, message: IncomingMessage) -> bool:
         return message.person in self._owners or (self._admins_exempt and message.from_admin)

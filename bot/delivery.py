@@ -18,6 +18,7 @@ from bot.chat import ChannelAdapter, DeliveryRefused, IncomingMessage, OutgoingM
 from bot.measures import Measures
 from bot.refusals import Refusals
 from bot.reply_stream import ReplyStream, Sleep
+from memory.database import Transaction
 from memory.ports import OnText
 from memory.records import InboxItem, InboxState
 from memory.system import MemorySystem
@@ -135,9 +136,12 @@ class Delivery:
     async def _end(self, item: InboxItem, state: InboxState, posts: tuple[str, ...]) -> None:
         """Note that an answer is done with, and the posts that show it."""
         stores = self._system.stores
-        async with self._system.transaction() as tx:
+
+        async def note(tx: Transaction) -> None:
             await stores.answer_posts.note(item.scope, tx, item=item, posts=posts)
             await stores.inbox.mark(item.scope, tx, item=item, state=state)
+
+        await self._system.write(note)
 
     @staticmethod
     def _is_in_doubt(task: Task) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
 import structlog
@@ -55,6 +55,7 @@ class MemorySystem:
         talk: what was said lately in channels.
         retriever: finds what a message is answered with, and knows how long that took.
         outbox: notes how far answers have come.
+        write: does brief work on any of the stores in one transaction; see ``Database.write``.
     """
 
     def __init__(self, services: Services, privacy: Privacy, importer: Importer) -> None:
@@ -72,6 +73,7 @@ class MemorySystem:
         self.talk = services.talk
         self.retriever = services.retriever
         self.outbox = services.outbox
+        self.write = services.database.write
 
     @property
     def parameters(self) -> MemoryParameters:
@@ -141,11 +143,9 @@ class MemorySystem:
         """Let go of what was over long ago; see ``memory.tidying``."""
         await tidy(self._services, self.privacy)
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
+    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
         """A write transaction over any of the stores: committed at the end, rolled back on any error."""
-        async with self._services.database.transaction() as tx:
-            yield tx
+        return self._services.database.transaction()
 
     async def settle(self, *, embedding_seconds: float | None = None) -> None:
         """Wait until every job that is due is done, and everything stored is embedded.

@@ -19,9 +19,14 @@ from memory.database import Database, Transaction
 from memory.records import Scope
 from memory.schema import account_links, link_requests
 from memory.stores.reply_sources import ReplySourceStore
-from memory.stores.scoped import delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import delete_scope, in_any_scope, in_scope, rows_of_scope, scope_values
 
 _EVERYWHERE = "person"
+
+# Made once, since making a statement takes longer than running it.
+_LINKS = (
+    select(account_links).where(in_any_scope(account_links)).order_by(account_links.c.linked_at, account_links.c.other)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +80,9 @@ class LinkStore:
 
     async def all(self, scope: Scope) -> list[Link]:
         """The links of the scope's person, oldest first."""
-        mine = in_scope(account_links, _of_person(scope.person))
-        query = select(account_links).where(mine).order_by(account_links.c.linked_at, account_links.c.other)
         async with self._database.read() as connection:
-            return [Link(other=row.other, linked_at=row.linked_at) for row in await connection.execute(query)]
+            rows = await connection.execute(_LINKS, scope_values(_of_person(scope.person)))
+            return [Link(other=row.other, linked_at=row.linked_at) for row in rows]
 
     async def add(self, scope: Scope, tx: Transaction, *, other: str, at: datetime) -> None:
         """Link the scope's person with another account, where they are not linked yet."""

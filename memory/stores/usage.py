@@ -8,12 +8,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import and_, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.records import Scope, Used
 from memory.schema import community_usage, usage
-from memory.stores.scoped import delete_scope, in_scope, rows_of_scope
+from memory.stores.scoped import delete_scope, in_any_scope, rows_of_scope, scope_values
+
+# Made once, since making a statement takes longer than running it.
+_OF_PERSON = select(func.sum(usage.c.turns), func.sum(usage.c.tokens)).where(
+    usage.c.person == bindparam("of_person"), usage.c.day == bindparam("of_day")
+)
+_ADD = (
+    update(usage)
+    .where(in_any_scope(usage), usage.c.day == bindparam("of_day"))
+    .values(turns=usage.c.turns + bindparam("more_turns"), tokens=usage.c.tokens + bindparam("more_tokens"))
+)
 
 
 class UsageStore:
@@ -34,9 +44,7 @@ class UsageStore:
         Args:
             day: as ``2026-03-02``.
         """
-        mine = and_(usage.c.person == scope.person, usage.c.day == day)
-        query = select(func.sum(usage.c.turns), func.sum(usage.c.tokens)).where(mine)
-        [row] = (await tx.connection.execute(query)).all()
+        [row] = (await tx.connection.execute(_OF_PERSON, {"of_person": scope.person, "of_day": day})).all()
         return Used(turns=row[0] or 0, tokens=row[1] or 0)
 
     async def of_community(self, tx: Transaction, *, community: str, day: str) -> Used:
@@ -51,10 +59,8 @@ class UsageStore:
         Args:
             community: the server or workspace it was used in; None where there is none.
         """
-        more = {"turns": usage.c.turns + used.turns, "tokens": usage.c.tokens + used.tokens}
-        changed = await tx.connection.execute(
-            update(usage).where(in_scope(usage, scope), usage.c.day == day).values(more)
-        )
+        more = {**scope_values(scope), "of_day": day, "more_turns": used.turns, "more_tokens": used.tokens}
+        changed = await tx.connection.execute(_ADD, more)
         if changed.rowcount == 0:
             row = {"person": scope.person, "audience": scope.audience, "day": day}
             await tx.connection.execute(insert(usage), {**row, "turns": used.turns, "tokens": used.tokens})
