@@ -51,9 +51,9 @@ def promoted(
         entries: the warm ones.
         now: the present moment.
     """
-    worth = [(fact_place(fact), _of_fact(fact)) for fact in facts if _worth(fact, now) >= PROMOTED_FROM]
+    worth = [(fact_place(fact), _of_fact(fact)) for fact in facts if _is_worth_it(_worth(fact, now))]
     lasting = sorted(entries, key=lambda entry: (entry.created_at, entry.id))
-    worth += [(entry_place(one), _of_entry(one)) for one in lasting if current_score(one, now) >= PROMOTED_FROM]
+    worth += [(entry_place(one), _of_entry(one)) for one in lasting if _is_worth_it(current_score(one, now))]
     count = 0
     for place, item in worth:
         if place and not _is_there(state, place, item):
@@ -83,6 +83,11 @@ def _by_words(text: str, *, otherwise: str) -> str:
     if _LESSON.search(text):
         return "lessons"
     return "tasks" if _TO_DO.search(text) else otherwise
+
+
+def _is_worth_it(score: float) -> bool:
+    """Whether it is, in hundredths: what was just told with an importance of 0.7 is worth a little less by now."""
+    return round(score, 2) >= PROMOTED_FROM
 
 
 def _worth(fact: Fact, now: datetime) -> float:

@@ -100,6 +100,12 @@ async def test_what_matters_comes_into_the_place_where_it_belongs(house: House) 
     assert "We decided to use SQLite." in house.page.read_text()
 
 
+async def test_what_is_just_important_enough_is_brought_to_hand_by_the_next_run(house: House) -> None:
+    await house.learn("User likes tea.", predicate="likes", subject="user", object="tea", importance=0.7)
+    house.clock.advance(hours=2)
+    assert (await house.system.consolidator.run(ANN)).promoted == 1
+
+
 async def test_consolidating_again_changes_nothing(house: House) -> None:
     await house.learn("User likes tea.", predicate="likes", subject="user", object="tea")
     await house.keep("Moved to Oslo.", importance=0.8)
