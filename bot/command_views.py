@@ -124,6 +124,9 @@ def statistics(found: Statistics, parameters: MemoryParameters) -> str:
             f"- last prompt: {found.last_prompt.tokens:,} of {parameters.context_window_tokens:,} tokens, estimated by "
             f"section: {sections}"
         )
+    if found.failed_searches:
+        failed = ", ".join(f"{source} ({moment(at)} UTC)" for source, at in found.failed_searches.items())
+        lines.append(f"- could not be searched at times within the last hour: {failed}; the log says why")
     return "\n".join(lines)
 
 

@@ -116,6 +116,7 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
     try:
         async with open_application(settings, clock=SystemClock()) as application:
             progress = await application.system.stores.search.progress()
+            failing = await application.system.oversight.failing_sources()
     except StorageError as error:
         yield _failed("database", str(error))
         return
@@ -125,6 +126,14 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
         yield _note("search", f"{progress}, while the bot runs. Until then those texts are found by their words alone.")
     else:
         yield _ok("search", f"{progress}.")
+    if failing:
+        yield _failed(
+            "sources",
+            f"Could not be searched: {', '.join(failing)}. The log line search_failed says why. Where the database is "
+            "damaged, put a backup back with keepsake restore.",
+        )
+    else:
+        yield _ok("sources", "Every kind of memory can be searched.")
 
 
 def _disk(settings: Settings) -> Finding:

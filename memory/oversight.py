@@ -1,7 +1,7 @@
 """What people and admins see and do of what is remembered: an overview, running conversations, taking changes back.
 
-Invariant: everything here is about one person's scopes, given by name; a change and its entry in the audit log are
-one transaction.
+Invariant: all but the check of the sources is about one person's scopes, given by name; a change and its entry in
+the audit log are one transaction.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
 from memory.processes.tier_undo import TierUndo
 from memory.processes.undo import By, Undo
-from memory.records import Episode, MemoryBlock, Reach, Scope, Session, SummaryVersion
+from memory.records import Episode, MemoryBlock, Reach, Scope, Session, Source, SummaryVersion
 from memory.services import Services
 from memory.stores.answer_posts import ExchangeKey
 from memory.stores.posts import PostStore
@@ -60,6 +60,7 @@ class Statistics:
         journal: entries by category, and how many of all are out of sight (``archived``).
         windows: messages in the window of each open conversation.
         last_prompt: the scope's last prompt, or None where there was none since the start.
+        failed_searches: the sources that could not be searched within the last hour, of whomever, and when.
     """
 
     scope: Scope
@@ -70,6 +71,7 @@ class Statistics:
     journal: Mapping[str, int]
     windows: Mapping[str, int]
     last_prompt: PromptSize | None
+    failed_searches: Mapping[Source, datetime]
 
 
 class Oversight:
@@ -194,7 +196,12 @@ class Oversight:
                 for session in open_sessions
             },
             last_prompt=self._services.prompt_sizes.last(scope),
+            failed_searches=self._services.retriever.failed_lately(),
         )
+
+    async def failing_sources(self) -> tuple[Source, ...]:
+        """The sources that a search fails in; see ``Retriever.check``. Raises StorageError."""
+        return await self._services.retriever.check()
 
     async def episodes_like(self, reach: Reach, query: str, *, limit: int) -> list[Episode]:
         """The episodes that answer a query best, and those of the days it names, best first."""

@@ -13,12 +13,14 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
 
 from memory.database import Database
 from memory.errors import MemorySystemError
+from memory.policy.audience import reach_of_person
 from memory.policy.histogram import Histogram
 from memory.policy.merging import merged
 from memory.policy.relevance import asks, has_content
@@ -44,6 +46,11 @@ _QUERY_CHARACTERS = 1_000
 _DEADLINE_SECONDS = 5.0
 
 _Search = Callable[[], Awaitable[list[SearchHit]]]
+
+_LATELY = timedelta(hours=1)
+
+# Its words hardly matter: without a floor, whatever is nearest is found, and its rows are read.
+_TRIAL_QUERY = "What did I say today?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +107,7 @@ class Retriever:
         episodes: what happened.
         procedures: how things are to be done.
         search: embeds the query, once for all sources.
-        clock: says what "yesterday" is in a query.
+        clock: says what "yesterday" is in a query, and when a source failed.
         preferences: know the time zone in which a person's days begin.
 
     Attributes:
@@ -128,6 +135,8 @@ class Retriever:
         self._episodes = episodes
         self._procedures = procedures
         self._search = search
+        self._clock = clock
+        self._failed_at: dict[Source, datetime] = {}
         self._times = TimesAsked(
             facts=facts, recall=recall, journal=journal, search=search, preferences=preferences, clock=clock
         )
@@ -171,6 +180,7 @@ class Retriever:
         await self._search_all(reach, searches, found)
         answers = dict(found)
         failed = tuple(source for source in searches if source not in answers)
+        self._failed_at |= dict.fromkeys(failed, self._clock.now())
         hits = merged([hit for hits in answers.values() for hit in hits], wanted.most)
         seconds = time.perf_counter() - began
         self.seconds = self.seconds.with_duration(seconds)
@@ -183,6 +193,24 @@ class Retriever:
             failed=[source.value for source in failed],
         )
         return Retrieved(hits=hits, failed=failed)
+
+    def failed_lately(self) -> Mapping[Source, datetime]:
+        """The sources that could not be searched at times within the last hour, and when they last could not."""
+        since = self._clock.now() - _LATELY
+        return {source: at for source, at in self._failed_at.items() if at >= since}
+
+    async def check(self) -> tuple[Source, ...]:
+        """Search every source once in the memory of whoever spoke last, and return the sources that fail.
+
+        Raises:
+            StorageError: the database cannot be used.
+        """
+        scope = await self._search.newest_scope()
+        if scope is None:
+            return ()
+        wanted = Wanted(hits=1, facts=1, episodes=1, procedures=1)
+        reach = reach_of_person(scope.person)
+        return (await self.retrieve(scope, reach, _TRIAL_QUERY, wanted=wanted, floor=False)).failed
 
     def _searches(
         self,

@@ -279,6 +279,13 @@ class SearchStore:
         """How many entries of everybody have a vector of the present embedder."""
         return await self._queue.progress()
 
+    async def newest_scope(self) -> Scope | None:
+        """Whose the newest entry is; None where there is none."""
+        query = select(search_entries).order_by(search_entries.c.id.desc()).limit(1)
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        return None if row is None else scope_of_row(row)
+
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Nothing: every text here is a copy of what its own store exports."""
         return []

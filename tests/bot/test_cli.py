@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -238,6 +240,18 @@ def test_the_doctor_lists_every_mcp_server(keepsake: Command, tmp_path: Path) ->
     assert (found["MCP here"]["verdict"], found["MCP here"]["sentence"]) == ("ok", "It offers 1 tools.")
     assert (found["MCP gone"]["verdict"], shown.code) == ("failed", 1)
     assert "FileNotFoundError" in found["MCP gone"]["sentence"]
+
+
+def test_the_doctor_names_a_kind_of_memory_that_cannot_be_searched(kept: Kept, keepsake: Command) -> None:
+    data = kept.folder / "data"
+    assert keepsake("doctor", "--json", DATA_DIR=str(data)).code == 0
+    with closing(sqlite3.connect(data / "keepsake.db")) as connection:
+        connection.execute("ALTER TABLE facts RENAME TO lost")
+        ill = keepsake("doctor", "--json", DATA_DIR=str(data))
+        connection.execute("ALTER TABLE lost RENAME TO facts")
+    [found] = [finding for finding in json.loads(ill.out) if finding["name"] == "sources"]
+    assert (ill.code, found["verdict"]) == (1, "failed")
+    assert found["sentence"].startswith("Could not be searched: fact")
 
 
 def test_the_doctor_says_in_its_exit_code_whether_the_bot_can_work(keepsake: Command) -> None:
