@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from bot.offline_rules.dates import first_date, names_a_date, spoken, with_weekday
+from bot.offline_rules.experience import told_how, told_of_a_time
 from bot.offline_rules.question_rules import known_question
 from bot.offline_rules.reading import Evidence, Origin, Turn
 from bot.offline_rules.statements import facts_in
@@ -60,6 +61,8 @@ def answer(question: str, turn: Turn) -> str | None:
         return _list_answer(listed["name"].lower(), turn)
     if (day := _day_talked_about(asked, turn)) is not None:
         return _quotes(piece for piece in turn.evidence if piece.origin is Origin.SAID and piece.day == day)
+    if told_before := told_of_a_time(asked, turn.sessions, turn.today) or told_how(asked, turn.procedures):
+        return told_before
     known = known_question(asked)
     if known is None:
         notes = (Evidence(text=line, day=None, origin=Origin.CORE) for line in turn.core)

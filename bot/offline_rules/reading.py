@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 
+from bot.offline_rules.experience import Approved, PastSession, approved, past_sessions
 from bot.offline_rules.statements import is_question, own_words
 from bot.offline_rules.wording import sentences
 from memory.messages import Message, ModelRequest, Role, TextPart, ToolCall, ToolResult
@@ -66,6 +67,8 @@ class Turn:
         core: the lines of core memory about the person.
         evidence: everything else that may answer, the most telling first: the conversation, newest first; what was
             retrieved and found, newest first; summaries.
+        sessions: what is told of past sessions.
+        procedures: how things are to be done.
         calls: this turn's tool calls so far, each with its result.
         search_rounds: how many times this turn has searched.
         tools: names of the tools that may be called.
@@ -76,6 +79,8 @@ class Turn:
     today: date | None
     core: tuple[str, ...]
     evidence: tuple[Evidence, ...]
+    sessions: tuple[PastSession, ...]
+    procedures: tuple[Approved, ...]
     calls: tuple[tuple[ToolCall, ToolResult], ...]
     search_rounds: int
     tools: frozenset[str]
@@ -115,6 +120,8 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
         today=date.fromisoformat(now[1]) if now else None,
         core=_core_lines(request),
         evidence=tuple(_telling(evidence)),
+        sessions=past_sessions(block),
+        procedures=approved(block),
         calls=tuple(calls),
         search_rounds=sum(any(call.name in SEARCHES for call in message.tool_calls) for message in after),
         tools=frozenset(tool.name for tool in request.tools) if request.tools_enabled else frozenset(),

@@ -12,9 +12,10 @@ from zoneinfo import ZoneInfo
 import pytest
 from structlog.testing import capture_logs
 
+from bot.offline import OfflineModel
 from memory.messages import ModelRequest
 from memory.parameters import MemoryParameters
-from tests.desk import Desk
+from tests.desk import OPERATOR, Desk
 from tests.fakes import FakeClock, ScriptedModel
 from tests.world import World, running
 
@@ -68,14 +69,46 @@ async def test_what_was_decided_last_tuesday_and_how_reports_are_liked(tmp_path:
         assert "2026-03-17 22:30" in listed.text
 
 
+@pytest.mark.parametrize("zone", ["Pacific/Auckland", "America/Los_Angeles"])
+async def test_the_rule_based_model_answers_from_the_episode_and_from_the_procedure(tmp_path: Path, zone: str) -> None:
+    local, offline = ZoneInfo(zone), OfflineModel()
+    clock = FakeClock(datetime(2026, 3, 2, 9, 0, tzinfo=local))
+    parameters = MemoryParameters(time_zone=zone)
+    memory_model = ScriptedModel(default=offline.complete)
+    async with running(
+        tmp_path, clock=clock, chat_model=offline, memory_model=memory_model, parameters=parameters
+    ) as world:
+        await sit(world, "I like my reports short; the risks last.", "It saves me a lot of time in the morning.")
+        for week in range(3):
+            clock.time = datetime(2026, 3, 3, 22, 30, tzinfo=local) + timedelta(days=7 * week)
+            await sit(world, f"We decided to take {DECISIONS[2 * week]}.", "It will last for many years, I am sure.")
+            clock.time = datetime(2026, 3, 5, 1, 30, tzinfo=local) + timedelta(days=7 * week)
+            await sit(world, f"We decided to take {DECISIONS[2 * week + 1]}.", "It cost a lot of money, all of it.")
+        clock.time = datetime(2026, 3, 20, 9, 0, tzinfo=local)
+        asked = "How do I like my reports?"
+        assert "Approved for" not in await world.say(asked)  # nobody approved it yet
+        assert (await Desk.of(world).call("/mydata procedures approve:reports")).succeeded
+        assert await world.say(asked) == 'Approved for "reports":\n1. short\n2. the risks last'
+        reply = await world.say("What did we decide last Tuesday?")
+        assert reply == 'My notes of Tuesday 17 March 2026 say: "We decided to take the iron keel."'
+        reply = await world.say("What did we agree on last Thursday about the mast?")
+        assert reply == 'My notes of Thursday 19 March 2026 say: "We decided to take the long mast."'
+
+
 async def test_a_source_that_fails_is_named_as_failing_and_costs_the_others_nothing(tmp_path: Path) -> None:
     async with running(tmp_path, memory_model=ScriptedModel(only="write_episode", default=telling)) as world:
         await sit(world, "We decided to take the red paint.", "It will look good on the boat, I think.")
-        with closing(sqlite3.connect(tmp_path / "keepsake.db")) as connection, connection:
+        with closing(sqlite3.connect(tmp_path / "keepsake.db")) as connection:
             connection.execute("ALTER TABLE episodes RENAME TO lost")
-        with capture_logs() as logs:
-            await world.say("What about the red paint on my boat?")
+            with capture_logs() as logs:
+                await world.say("What about the red paint on my boat?")
+            connection.execute("ALTER TABLE lost RENAME TO episodes")
         shown = world.model.requests[-1].messages[-1].parts[0].text  # type: ignore[union-attr]
+        stats = "/memory stats console:ann"
+        told = await Desk.of(world).call(stats, by=OPERATOR)
+        assert "- could not be searched at times within the last hour: episode (2026-03-02 09:" in told.text
+        world.clock.advance(minutes=61)
+        assert "could not be searched" not in (await Desk.of(world).call(stats, by=OPERATOR)).text
     assert "<unsearched>\nCould not be searched just now: episode.\n</unsearched>" in shown
     assert "We decided to take the red paint." in shown
     [line] = [entry for entry in logs if entry["event"] == "memory_retrieval"]
