@@ -87,6 +87,12 @@ def check_scopes(identity: AsyncSlackResponse) -> None:
             missing=sorted(FILE_SCOPES),
             remedy="add the scope as in docs/slack-manifest.json and reinstall the app",
         )
+    if REACTION_SCOPES - scopes:
+        _log.warning(
+            "slack_reactions_unheard",
+            missing=sorted(REACTION_SCOPES),
+            remedy="add the scope and the events as in docs/slack-manifest.json and reinstall the app",
+        )
     if missing := SCOPES - scopes:
         raise AdapterStartFailed(
             f"The Slack app lacks scopes: {', '.join(sorted(missing))}. "

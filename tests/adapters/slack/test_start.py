@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from adapters.slack_access import COMMAND_SCOPES, FILE_SCOPES, REACTION_SCOPES, SCOPES, SIGN_SCOPES
 from adapters.slack_actions import HOME_EVENTS
@@ -58,8 +59,10 @@ async def test_missing_scopes_are_named_at_the_start(slack: SlackDouble, inbox: 
     with pytest.raises(AdapterStartFailed, match="lacks scopes: chat:write"):
         await build(slack, inbox).start()
     slack.scopes = ",".join(sorted(SCOPES | {"commands"}))
-    async with started(slack, inbox):
-        pass
+    with capture_logs() as logs:
+        async with started(slack, inbox):
+            pass
+    assert {"slack_commands_limited", "slack_files_unread", "slack_reactions_unheard"} <= {e["event"] for e in logs}
 
 
 def test_the_manifest_asks_for_what_the_adapter_uses() -> None:
