@@ -11,7 +11,7 @@ Invariant: no text raises, and every period ends after it begins.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
@@ -45,7 +45,6 @@ _OPEN_END = timedelta(days=36_500)
 
 # The event ends where the sentence or its part does: "What did I eat before the wedding, and where?"
 _ANCHOR = re.compile(r"\b(?P<bound>before|after|since|until)\s+(?P<event>[^.,;:!?\n]{3,60})", re.IGNORECASE)
-_BOUND_ALONE = re.compile(r"\b(?:before|after|since|until)\b(?=\W*$)")  # as ``without`` leaves it
 _QUESTION = re.compile(
     r"\?|^\s*(?:what|when|where|who|whom|whose|which|why|how|did|do|does|was|were|had|have)\b", re.IGNORECASE
 )
@@ -98,16 +97,6 @@ def anchors_in(text: str) -> tuple[Anchor, ...]:
     return tuple(found)
 
 
-def without(text: str, anchors: Iterable[Anchor]) -> str:
-    """A question without what happened at the bounds of its time: that tells when, and not what is asked for.
-
-    "What did I buy after the trip to Oslo?" is not answered by what speaks of the trip.
-    """
-    for anchor in anchors:
-        text = re.sub(rf"\s+{re.escape(anchor.event)}", "", text, count=1)
-    return text
-
-
 def bounded(anchor: Anchor, at: datetime) -> Period:
     """The days before or after something happened, its own among them: what came before or after may be told then.
 
@@ -146,7 +135,7 @@ def periods_in(text: str, now: datetime) -> tuple[Period, ...]:
 def names_only_a_time(text: str) -> bool:
     """Whether nothing is asked but what was said or done then: "What did I do last Monday?"."""
     rest = text.lower()
-    for pattern in (*(pattern for pattern, _ in _FORMS), _BOUND_ALONE):
+    for pattern, _ in _FORMS:
         rest = pattern.sub(" ", rest)
     return rest != text.lower() and all(word in STOP_WORDS | _SAID_OR_DONE for word in _WORD.findall(rest))
 

@@ -170,12 +170,10 @@ class Retriever:
         query = shortened(query)
         if embedded is None:
             embedded = await self.embed(query)
-        asked = await self._times.of(reach, query)
-        if asked.text != query:
-            query, embedded = asked.text, await self.embed(asked.text)
+        periods = await self.periods(reach, query)
         found: dict[Source, list[SearchHit]] = {}
         searches = self._searches(
-            scope, reach, query, wanted, found, exclude=exclude, floor=floor, embedded=embedded, periods=asked.periods
+            scope, reach, query, wanted, found, exclude=exclude, floor=floor, embedded=embedded, periods=periods
         )
         await self._search_all(reach, searches, found)
         answers = dict(found)
@@ -285,7 +283,7 @@ class Retriever:
 
     async def periods(self, reach: Reach, query: str) -> tuple[Period, ...]:
         """The times that a query asks about."""
-        return (await self._times.of(reach, shortened(query))).periods
+        return await self._times.of(reach, shortened(query))
 
     async def embed(self, query: str) -> EmbeddedQuery:
         """The query's vectors, or none (with a log line) where the embedder fails: full text still answers."""

@@ -8,14 +8,13 @@ Invariant: a look-up that fails leaves the time out, and says so in the log; wha
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from datetime import datetime
 
 import structlog
 
 from memory.errors import MemorySystemError
 from memory.policy.audience import SHARED_AUDIENCE
-from memory.policy.time_expressions import Period, anchors_in, bounded, periods_in, without
+from memory.policy.time_expressions import Period, anchors_in, bounded, periods_in
 from memory.ports import Clock
 from memory.records import Reach, Scope
 from memory.stores.facts import FactStore
@@ -27,19 +26,6 @@ from memory.stores.search import SearchStore
 _log = structlog.get_logger(__name__)
 
 _SAME_EVENT = 0.5  # the score of what tells of "the trip to Oslo"; of what has only a word of it in common it is less
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What a question asks, and about which times.
-
-    Attributes:
-        text: the question, without what happened at the bounds of its time where that is known.
-        periods: the times, in no order.
-    """
-
-    text: str
-    periods: tuple[Period, ...] = ()
 
 
 class TimesAsked:
@@ -69,8 +55,8 @@ class TimesAsked:
         self._preferences = preferences
         self._clock = clock
 
-    async def of(self, reach: Reach, query: str) -> Asked:
-        """The times that a query asks about, and what it asks of them.
+    async def of(self, reach: Reach, query: str) -> tuple[Period, ...]:
+        """The times that a query asks about, in no order.
 
         Args:
             reach: what may be read.
@@ -78,11 +64,11 @@ class TimesAsked:
         """
         anchors, now = anchors_in(query), self._clock.now()
         if not anchors and not periods_in(query, now):  # which spares most messages a look at the zone
-            return Asked(text=query)
+            return ()
         zone = await self._preferences.zone(Scope(person=reach.person, audience=SHARED_AUDIENCE))
         known = {anchor: at for anchor in anchors if (at := await self._happened(reach, anchor.event)) is not None}
         bounds = (bounded(anchor, at.astimezone(zone)) for anchor, at in known.items())
-        return Asked(text=without(query, known), periods=(*periods_in(query, now.astimezone(zone)), *bounds))
+        return (*periods_in(query, now.astimezone(zone)), *bounds)
 
     async def _happened(self, reach: Reach, event: str) -> datetime | None:
         """When that was; None where nothing close enough to it is known."""

@@ -35,13 +35,6 @@ async def test_a_time_told_by_what_happened_favours_what_was_said_before_or_afte
         assert await order(world, "Bought after trip to Norway?", SAID[0], SAID[2]) == [SAID[2], SAID[0]]
 
 
-async def test_what_tells_the_time_is_not_what_is_asked_for(tmp_path: Path) -> None:
-    async with running(tmp_path) as world:
-        await said_on_different_days(world)
-        assert (await order(world, "What have I bought after the trip to Norway?", *SAID))[0] == SAID[2]
-        assert (await order(world, "What have I bought before the trip to Norway?", *SAID))[0] == SAID[0]
-
-
 async def test_an_event_of_the_journal_tells_the_time_too(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
         await said_on_different_days(world)
