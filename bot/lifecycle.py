@@ -11,7 +11,7 @@ import asyncio
 import gc
 import signal
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -142,7 +142,10 @@ async def converse(app: Application, console: ConsoleChannel) -> None:
         try:
             await _first(stop.wait(), _whole_input(app, console))
         finally:
-            await app.handler.drain(_DRAIN_SECONDS)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DRAIN_SECONDS):
+                    await app.handler.idle()  # nobody else will answer the line that was read last
+            await app.handler.drain(0)
 
 
 async def _whole_input(app: Application, console: ConsoleChannel) -> None:

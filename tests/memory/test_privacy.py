@@ -123,7 +123,7 @@ class House:
         return rows
 
     def bytes_on_disk(self) -> bytes:
-        path = self.database.path
+        path = self.database.file
         assert path is not None
         files = [path.with_name(path.name + end) for end in ("", "-wal", "-journal")]
         return b"".join(file.read_bytes() for file in files if file.exists()).lower()
@@ -167,9 +167,9 @@ class Canaries:
 
 @pytest.fixture
 async def house(database: Database, clock: FakeClock) -> AsyncIterator[House]:
-    assert database.path is not None
+    assert database.file is not None
     async with open_memory(
-        database_url=f"sqlite:///{database.path}",
+        database_url=f"sqlite:///{database.file}",
         embedder=HashEmbedder(),
         counter=WordTokenCounter(),
         memory_model=ScriptedModel(),

@@ -13,6 +13,7 @@ from bot.config import load_settings
 from bot.lifecycle import converse
 
 START = datetime(2025, 1, 6, 18, 0, tzinfo=UTC)
+WINDOW = 6_000
 
 # Said in the first two weeks; each with the question that must bring it back in the fourth month.
 EARLY = {
@@ -74,7 +75,7 @@ def conversation() -> list[tuple[datetime, str]]:
 
 async def test_a_conversation_of_three_months_fits_every_window_and_loses_nothing(tmp_path: Path) -> None:
     settings = load_settings(
-        {"data_dir": tmp_path, "context_window_tokens": 4_000, "max_output_tokens": 512}, env_file=None
+        {"data_dir": tmp_path, "context_window_tokens": WINDOW, "max_output_tokens": 512}, env_file=None
     )
     spoken = conversation()
     lines = iter([f"{at.isoformat()} {line}" for at, line in spoken])
@@ -101,7 +102,7 @@ async def test_a_conversation_of_three_months_fits_every_window_and_loses_nothin
     assert len(replies) == len(spoken) > 60
     sizes = [entry["tokens"] for entry in log if entry["event"] == "model_answered"]
     assert len(sizes) >= len(spoken)
-    assert max(sizes) <= 4_000 - 512
+    assert max(sizes) <= WINDOW - 512
 
     said_at = {line: at for at, line in spoken}
     for line, hits in found.items():
