@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import structlog
+
 from bot.offline import OfflineModel
 from memory.messages import ModelRequest
 from memory.parameters import MemoryParameters
@@ -58,6 +60,24 @@ async def test_fifty_summaries_stay_within_the_limit(tmp_path: Path) -> None:
         versions = await world.system.stores.summaries.versions(world.memory().place.scope)
         assert len(versions) == 50
         assert max(version.words for version in versions) <= 60
+
+
+async def test_fifty_evictions_leave_a_digest_within_its_limit(tmp_path: Path) -> None:
+    parameters = MemoryParameters(window_summary_max_words=60, max_conversation_history=2, history_target=1)
+    async with running(tmp_path, parameters=parameters) as world:
+        by_rule(world)
+        with structlog.testing.capture_logs() as logs:
+            for number in range(53):
+                await world.say(f"On 3 May {1950 + number} my aunt Berta{number} moved to house {number} in Leeds.")
+        assert sum(entry["event"] == "eviction" for entry in logs) >= 50
+        digests = [entry["words"] for entry in logs if entry.get("memory") == "window_summary"]
+        assert len(digests) >= 50
+        assert max(digests) <= 60
+        place = world.memory().place
+        session = await world.system.stores.sessions.open(place.scope, place.conversation)
+        assert session is not None
+        assert "Berta" in session.window_summary
+        assert len(session.window_summary.split()) <= 60
 
 
 async def test_two_hundred_turns_of_small_talk_teach_next_to_nothing(tmp_path: Path) -> None:
