@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 
 from bot.command_targets import about_person, noted, target, with_hint
 from bot.commands import Argument, Command, CommandReply, Group, Invocation, Services
+from memory.parameters import Sharing
+from memory.policy.audience import SHARED_AUDIENCE
 from memory.policy.category_tree import pretty
 from memory.policy.hot_state import memory_page
 from memory.processes.undo import By
@@ -61,7 +63,10 @@ async def _hot(services: Services, scope: Scope) -> str:
 
 def _own(show: str) -> Callable[[Services, Invocation], Awaitable[CommandReply]]:
     async def run(services: Services, call: Invocation) -> CommandReply:
-        scopes = await services.system.privacy.scopes_of(call.caller.person)
+        # Under the shared audience stand a person's settings too, of which there is no map.
+        unheard = SHARED_AUDIENCE if services.system.parameters.sharing is Sharing.AUDIENCE else None
+        known = await services.system.privacy.scopes_of(call.caller.person)
+        scopes = [scope for scope in known if scope.audience != unheard]
         pages = []
         for scope in scopes or [Scope(person=call.caller.person, audience="dm")]:
             text = await _shown(services, scope) if show == "tree" else await _hot(services, scope)
