@@ -7,6 +7,7 @@ Invariant: an edit whose new words cannot be seen counts as a deletion, since th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection
 
 import discord
@@ -15,12 +16,12 @@ from adapters.discord_message import PLATFORM, words_of
 from bot.changes import MessageEdited, MessagesDeleted, PlaceLeft, PlacesKnown, PlatformChange, Reaction
 
 
-class ChangeEvents(discord.AutoShardedClient):
+class ChangeEvents(discord.AutoShardedClient, ABC):
     """A client that tells of changes."""
 
+    @abstractmethod
     async def follow(self, change: PlatformChange) -> None:
         """Have a change followed."""
-        raise NotImplementedError
 
     async def on_raw_message_edit(self, event: discord.RawMessageUpdateEvent) -> None:
         if self.user is not None and (change := edit_of(event, self.user)) is not None:

@@ -6,13 +6,15 @@ Invariant: costs one short wake-up at each look, and says in the log when the lo
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import structlog
 
 from bot.measures import Measures
+from bot.reply_stream import Sleep
 
 _EVERY = 0.5
 _LATELY = 120  # looks
@@ -22,14 +24,17 @@ _log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def watching_the_loop(measures: Measures, *, every: float = _EVERY) -> AsyncIterator[None]:
+async def watching_the_loop(
+    measures: Measures, *, sleep: Sleep = asyncio.sleep, now: Callable[[], float] = time.monotonic
+) -> AsyncIterator[None]:
     """Watch for as long as the context is open.
 
     Args:
         measures: where it is noted.
-        every: seconds between two looks.
+        sleep: waits for some seconds.
+        now: seconds since any moment, never going back.
     """
-    watch = asyncio.create_task(_watch(measures, every), name="loop watch")
+    watch = asyncio.create_task(_watch(measures, sleep, now), name="loop watch")
     try:
         yield
     finally:
@@ -37,13 +42,12 @@ async def watching_the_loop(measures: Measures, *, every: float = _EVERY) -> Asy
         await asyncio.gather(watch, return_exceptions=True)
 
 
-async def _watch(measures: Measures, every: float) -> None:
-    loop = asyncio.get_running_loop()
+async def _watch(measures: Measures, sleep: Sleep, now: Callable[[], float]) -> None:
     lately: deque[float] = deque(maxlen=_LATELY)
     while True:
-        due = loop.time() + every
-        await asyncio.sleep(every)
-        late = max(0.0, loop.time() - due)
+        due = now() + _EVERY
+        await sleep(_EVERY)
+        late = max(0.0, now() - due)
         lately.append(late)
         measures.note_lag(late, worst=max(lately))
         if late > _LONG:

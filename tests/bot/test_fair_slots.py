@@ -43,7 +43,7 @@ class Told:
         self._line, self._call = line, call
 
     async def __call__(self, text: str) -> None:
-        raise NotImplementedError
+        raise AssertionError("Nothing is written while a call waits.")
 
     async def waits(self, position: int) -> None:
         self._line.told[self._call] = position
