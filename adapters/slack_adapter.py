@@ -48,8 +48,7 @@ from bot.chat import (
 )
 from bot.commands import Commands
 from bot.listener import IsForUs, plainly_for_us
-from bot.reply_stream import Sleep
-from memory.ports import Clock, SystemClock
+from memory.ports import Clock, Sleep, SystemClock
 
 SLACK_API = "https://slack.com/api/"
 _log = structlog.get_logger(__name__)

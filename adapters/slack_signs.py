@@ -17,7 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack_errors import TRANSPORT_ERRORS, error_code
 from adapters.slack_events import Address, address_of
 from bot.chat import Conversation
-from bot.reply_stream import Sleep
+from memory.ports import Sleep
 
 DELAY = 0.5
 """Seconds before a sign is shown; a faster answer needs none."""

@@ -17,9 +17,9 @@ from bot import replies
 from bot.chat import ChannelAdapter, DeliveryRefused, IncomingMessage, OutgoingMessage
 from bot.measures import Measures
 from bot.refusals import Refusals
-from bot.reply_stream import ReplyStream, Sleep
+from bot.reply_stream import ReplyStream
 from memory.database import Transaction
-from memory.ports import OnText
+from memory.ports import OnText, Sleep
 from memory.records import InboxItem, InboxState
 from memory.system import MemorySystem
 

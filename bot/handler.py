@@ -23,14 +23,13 @@ from bot.delivery import Delivery, Task
 from bot.incoming import memory_of, stored_form
 from bot.measures import Measures
 from bot.refusals import Refusals
-from bot.reply_stream import Sleep
 from bot.scope_queues import ScopeQueues
 from memory.errors import AnsweredElsewhere, MemorySystemError
 from memory.exchange import Exchange
 from memory.person import PersonMemory
 from memory.policy.secrets import redact
 from memory.policy.text import clean
-from memory.ports import Clock
+from memory.ports import Clock, Sleep
 from memory.records import InboxItem, InboxState
 from memory.system import MemorySystem
 

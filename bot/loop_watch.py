@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 import structlog
 
 from bot.measures import Measures
-from bot.reply_stream import Sleep
+from memory.ports import Sleep
 
 _EVERY = 0.5
 _LATELY = 120  # looks

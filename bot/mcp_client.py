@@ -24,7 +24,8 @@ from mcp_types import CONNECTION_CLOSED, CallToolResult, Implementation, TextCon
 
 from bot.mcp_config import McpServerConfig
 from bot.tools import ToolFailed
-from bot.tools_mcp import CONNECTED, Sleep
+from bot.tools_mcp import CONNECTED
+from memory.ports import Sleep
 
 _log = structlog.get_logger(__name__)
 

@@ -18,12 +18,10 @@ from bot import replies
 from bot.chat import DeliveryFailed, DeliveryRefused
 from memory.errors import MemorySystemError
 from memory.policy.text import clean
-from memory.ports import OnText
+from memory.ports import OnText, Sleep
 
 Show = Callable[[str], Awaitable[None]]
 """Shows a text in place of what was shown before; raises DeliveryFailed or DeliveryRefused."""
-
-Sleep = Callable[[float], Awaitable[None]]
 
 PACE = 1.0
 """Seconds between two shows. Also before the first: an answer that is whole by then is sent in one piece."""

@@ -10,7 +10,7 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +25,7 @@ from memory.exchange import Exchange
 from memory.person import PersonMemory
 from memory.policy.budget import cut_to_tokens
 from memory.policy.text import clean, cut_middle, escape_data
-from memory.ports import TokenCounter
+from memory.ports import Sleep, TokenCounter
 
 if TYPE_CHECKING:
     from bot.mcp_client import McpConnection, ServedTool
@@ -41,9 +41,6 @@ _LONGEST_SCHEMA = 4_000
 _MOST_TOOLS = 30  # of one server
 _CHARACTERS_OF_A_TOKEN = 8  # more than any text has; only a bound, before tokens are counted
 _STRANGE = re.compile(r"[^A-Za-z0-9_-]")
-
-
-Sleep = Callable[[float], Awaitable[None]]
 
 
 class ServedArguments(Arguments):

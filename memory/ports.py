@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.float32]
 Tokens = NDArray[np.int8]
 OnText = Callable[[str], Awaitable[None]]
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits for some seconds."""
 
 
 class Clock(Protocol):

@@ -16,7 +16,6 @@ from bot.handler import ChatHandler
 from bot.listener import Listener
 from bot.measures import Measures
 from bot.reminders import Reminders
-from bot.reply_stream import Sleep
 from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from bot.tools import Tool
@@ -24,7 +23,7 @@ from bot.tools_channel import ChannelReading
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.policy.limits import Limit
-from memory.ports import ChatModel, Embedder, TokenCounter
+from memory.ports import ChatModel, Embedder, Sleep, TokenCounter
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, RecordingChannel, ScriptedModel, WordTokenCounter
 

@@ -13,11 +13,10 @@ from typing import Any
 from sqlalchemy import Table, insert, select, update
 
 from memory.database import Database, Transaction
+from memory.policy.audience import SHARED_AUDIENCE
 from memory.records import Scope
 from memory.schema import consent
 from memory.stores.scoped import as_stored, delete_scope, in_any_scope, in_scope, rows_of_scope, scope_values
-
-_EVERYWHERE = "person"
 
 # Made once, since making a statement takes longer than running it.
 _GREETED = select(consent.c.greeted_at).where(in_any_scope(consent))
@@ -93,7 +92,7 @@ class ConsentStore:
 
 
 def _of_person(scope: Scope) -> Scope:
-    return Scope(person=scope.person, audience=_EVERYWHERE)
+    return Scope(person=scope.person, audience=SHARED_AUDIENCE)
 
 
 async def _put(tx: Transaction, table: Table, scope: Scope, values: dict[str, Any]) -> None:

@@ -12,11 +12,10 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import delete, insert, select
 
 from memory.database import Database, Transaction
+from memory.policy.audience import SHARED_AUDIENCE
 from memory.records import Scope
 from memory.schema import preferences as table
 from memory.stores.scoped import delete_scope, in_any_scope, in_scope, rows_of_scope, scope_values
-
-_EVERYWHERE = "person"
 
 # Made once, since making a statement takes longer than running it.
 _ZONE = select(table.c.time_zone).where(in_any_scope(table))
@@ -46,7 +45,7 @@ class PreferenceStore:
         """Keep the time zone of the scope's person, an IANA name; None for the installation's."""
         await tx.connection.execute(delete(table).where(in_scope(table, _of_person(scope))))
         if name is not None:
-            row = {"person": scope.person, "audience": _EVERYWHERE, "time_zone": name}
+            row = {"person": scope.person, "audience": SHARED_AUDIENCE, "time_zone": name}
             await tx.connection.execute(insert(table).values(row))
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
@@ -67,4 +66,4 @@ class PreferenceStore:
 
 
 def _of_person(scope: Scope) -> Scope:
-    return Scope(person=scope.person, audience=_EVERYWHERE)
+    return Scope(person=scope.person, audience=SHARED_AUDIENCE)
