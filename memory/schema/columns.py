@@ -1,0 +1,45 @@
+"""What every table is made with: the time type, the registry, and the scope that a person's rows lead with."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import BigInteger, Column, Dialect, MetaData, String, Table, TypeDecorator
+
+_UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """An aware datetime, kept as UTC milliseconds since 1970. Naive datetimes are refused."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | None:
+        """Datetime to milliseconds."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a naive datetime cannot be stored")
+        return (value - _UNIX_EPOCH) // _MILLISECOND
+
+    def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
+        """Milliseconds to datetime."""
+        return None if value is None else _UNIX_EPOCH + value * _MILLISECOND
+
+
+metadata = MetaData()
+
+
+def _scope() -> tuple[Column[Any], Column[Any]]:
+    return (
+        Column("person", String(128), primary_key=True),
+        Column("audience", String(80), primary_key=True),
+    )
+
+
+def personal(name: str, *columns: Any) -> Table:
+    """A table of people's data: the scope (person, audience) leads its primary key, ``columns`` follow."""
+    return Table(name, metadata, *_scope(), *columns, info={"personal": True})
