@@ -144,7 +144,7 @@ class Privacy:
             ``format``, ``person``, ``exported_at`` and ``scopes``: audience -> store -> rows. Ids are strings,
             times ISO 8601.
         """
-        from memory.policy.export_format import FORMAT  # its models take a while to make
+        from memory.policy.export.file import FORMAT  # its models take a while to make
 
         scopes = {}
         for scope in await self.scopes_of(person):

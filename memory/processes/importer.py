@@ -27,7 +27,7 @@ from memory.stores.audit import AuditStore
 from memory.stores.recall import RecallStore
 
 if TYPE_CHECKING:
-    from memory.policy.export_format import KeptInScope
+    from memory.policy.export.file import KeptInScope
 
 _log = structlog.get_logger(__name__)
 
@@ -115,7 +115,7 @@ class Importer:
             InvalidInput: the file is damaged, of another format or of another person, or a key of it stands for
                 something else here. Nothing was imported.
         """
-        from memory.policy.export_format import read_export  # its models take a while to make
+        from memory.policy.export.file import read_export  # its models take a while to make
 
         export = await asyncio.to_thread(read_export, data, newest_id=self._ids.next())
         if person is not None and export.person != person:
@@ -140,7 +140,7 @@ class Importer:
         )
 
     async def _restore(self, scope: Scope, tx: Transaction, kept: KeptInScope, progress: _Progress) -> dict[str, int]:
-        from memory.policy.export_format import as_exported
+        from memory.policy.export.file import as_exported
 
         unkept = frozenset(session.id for session in kept.sessions if not session.kept)
         restore: dict[str, _Restore] = {store.name: store.restore for store in self._stores}

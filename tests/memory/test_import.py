@@ -19,8 +19,8 @@ from memory.database import Database, open_database
 from memory.errors import InvalidInput
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, user_message
 from memory.parameters import MemoryParameters
-from memory.policy import export_experience, export_format, export_rows, export_tiers
 from memory.policy.audience import reach_of_person
+from memory.policy.export import choices, conversations, experience, file, knowledge, tiers, work
 from memory.policy.working_memory import WorkingMemory
 from memory.processes.importer import ImportReceipt
 from memory.records import (
@@ -623,27 +623,27 @@ async def test_core_memory_that_is_larger_than_allowed_here_is_refused(house: Ho
 
 ADDED_LATER = {"recall": {"edited_at"}, "archival": {"forgotten_reason"}, "journal": set(OF_OLDER_EXPORTS)}
 MODELS = {
-    "sessions": export_rows.SessionRow,
-    "recall": export_rows.MessageRow,
-    "blocks": export_rows.BlockVersionRow,
-    "archival": export_rows.PassageRow,
-    "facts": export_rows.FactRow,
-    "fact_revisions": export_rows.FactRevisionRow,
-    "journal": export_rows.JournalRow,
-    "working": export_rows.WorkingRow,
-    "hot": export_tiers.HotVersionRow,
-    "entries": export_tiers.EntryRow,
-    "tree": export_tiers.TreeNodeRow,
-    "tree_changes": export_tiers.TreeChangeRow,
-    "consolidations": export_tiers.ConsolidationRow,
-    "episodes": export_experience.EpisodeRow,
-    "procedures": export_experience.ProcedureRow,
-    "procedure_versions": export_experience.ProcedureVersionRow,
-    "reminders": export_rows.ReminderRow,
-    "preferences": export_rows.PreferencesRow,
-    "summaries": export_rows.SummaryVersionRow,
-    "audit": export_rows.AuditRow,
-    "consent": export_rows.ConsentRow,
+    "sessions": conversations.SessionRow,
+    "recall": conversations.MessageRow,
+    "blocks": knowledge.BlockVersionRow,
+    "archival": knowledge.PassageRow,
+    "facts": knowledge.FactRow,
+    "fact_revisions": knowledge.FactRevisionRow,
+    "journal": work.JournalRow,
+    "working": work.WorkingRow,
+    "hot": tiers.HotVersionRow,
+    "entries": tiers.EntryRow,
+    "tree": tiers.TreeNodeRow,
+    "tree_changes": tiers.TreeChangeRow,
+    "consolidations": tiers.ConsolidationRow,
+    "episodes": experience.EpisodeRow,
+    "procedures": experience.ProcedureRow,
+    "procedure_versions": experience.ProcedureVersionRow,
+    "reminders": work.ReminderRow,
+    "preferences": choices.PreferencesRow,
+    "summaries": conversations.SummaryVersionRow,
+    "audit": choices.AuditRow,
+    "consent": choices.ConsentRow,
 }
 
 
@@ -660,7 +660,7 @@ async def test_the_format_has_every_column_of_kept_memory(store: str, an_export:
 
 async def test_every_store_of_people_is_imported_or_known_to_be_left_out(house: House) -> None:
     for store in house.stores.personal:
-        assert store.name == "search" or store.name in export_format.KeptInScope.model_fields, store.name
+        assert store.name == "search" or store.name in file.KeptInScope.model_fields, store.name
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)

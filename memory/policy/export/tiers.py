@@ -1,7 +1,4 @@
-"""What the rows of an export may hold of the tiers; ``export_format`` puts them together.
-
-Invariant: as in ``export_rows``.
-"""
+"""What an export holds of the tiers."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from memory.policy.export_rows import Count, Id, IdText, Moment, Name, Share, Strict, Tag, Text, Version
+from memory.policy.export.values import Count, Id, IdText, Moment, Name, Share, Strict, Tag, Text, Version
 from memory.policy.fact_text import text_hash
 from memory.records import Mode, Tier
 

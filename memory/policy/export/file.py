@@ -12,27 +12,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from memory.errors import InvalidInput
-from memory.policy.export_experience import EpisodeRow, ProcedureRow, ProcedureVersionRow
-from memory.policy.export_rows import (
-    Audience,
-    AuditRow,
-    BlockVersionRow,
-    ConsentRow,
-    FactRevisionRow,
-    FactRow,
-    JournalRow,
-    MessageRow,
-    Moment,
-    PassageRow,
-    Person,
-    PreferencesRow,
-    ReminderRow,
-    SessionRow,
-    Strict,
-    SummaryVersionRow,
-    WorkingRow,
-)
-from memory.policy.export_tiers import ConsolidationRow, EntryRow, HotVersionRow, TreeChangeRow, TreeNodeRow
+from memory.policy.export.choices import AuditRow, ConsentRow, PreferencesRow
+from memory.policy.export.conversations import MessageRow, SessionRow, SummaryVersionRow
+from memory.policy.export.experience import EpisodeRow, ProcedureRow, ProcedureVersionRow
+from memory.policy.export.knowledge import BlockVersionRow, FactRevisionRow, FactRow, PassageRow
+from memory.policy.export.tiers import ConsolidationRow, EntryRow, HotVersionRow, TreeChangeRow, TreeNodeRow
+from memory.policy.export.values import Audience, Moment, Person, Strict
+from memory.policy.export.work import JournalRow, ReminderRow, WorkingRow
 
 FORMAT = "keepsake/1"
 

@@ -1,6 +1,6 @@
-"""What the rows of an export may hold of episodes and procedures; ``export_format`` puts them together.
+"""What the rows of an export may hold of episodes and procedures.
 
-Invariant: as in ``export_rows``; what is JSON in its table is a list here, as it comes back from there.
+Invariant: what is JSON in its table is a list here, as it comes back from there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memory.policy.export_rows import Count, Id, Moment, Name, Share, Strict, Tag, Text, Version
+from memory.policy.export.values import Count, Id, Moment, Name, Share, Strict, Tag, Text, Version
 from memory.records import Difficulty, MomentKind, Outcome, ProcedureState
 
 

@@ -1,0 +1,1 @@
+"""What a file of an export may hold, row by row and as a whole."""
