@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Dialect, MetaData, String, Table, TypeDecorator
+from sqlalchemy import BigInteger, Column, Dialect, MetaData, String, Table, Text, TypeDecorator
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -43,3 +43,14 @@ def _scope() -> tuple[Column[Any], Column[Any]]:
 def personal(name: str, *columns: Any) -> Table:
     """A table of people's data: the scope (person, audience) leads its primary key, ``columns`` follow."""
     return Table(name, metadata, *_scope(), *columns, info={"personal": True})
+
+
+def cause() -> tuple[Column[Any], ...]:
+    """By whom and why a row was written, and from which message, session and job: the columns of a ``Change``."""
+    return (
+        Column("actor", String(200), nullable=False),
+        Column("reason", Text, nullable=False),
+        Column("source_message", BigInteger),
+        Column("session_id", BigInteger),
+        Column("job", String(200)),
+    )

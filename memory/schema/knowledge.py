@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, BigInteger, Boolean, Column, Float, Index, Integer, String, Text
 
-from memory.schema.columns import UtcDateTime, personal
+from memory.schema.columns import UtcDateTime, cause, personal
 
 memory_blocks = personal(
     "memory_blocks",
@@ -20,11 +20,7 @@ block_versions = personal(
     Column("version", Integer, primary_key=True),
     Column("value", Text, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
+    *cause(),
 )
 
 passages = personal(
@@ -98,11 +94,7 @@ fact_revisions = personal(
     Column("after", JSON, nullable=False),
     Column("candidate", Text),
     Column("changed_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
+    *cause(),
 )
 Index("fact_revisions_of", fact_revisions.c.person, fact_revisions.c.audience, fact_revisions.c.fact_id)
 
@@ -125,11 +117,7 @@ episodes = personal(
     Column("tags", JSON, nullable=False),
     Column("importance", Float, nullable=False),
     Column("made_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
+    *cause(),
     Column("forgotten_at", UtcDateTime),
     Column("forgotten_reason", Text, nullable=False, default=""),
 )
@@ -158,9 +146,5 @@ procedure_versions = personal(
     Column("content", JSON, nullable=False),
     Column("state", String(16), nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
+    *cause(),
 )

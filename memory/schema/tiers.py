@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import JSON, BigInteger, Column, Float, Index, Integer, String, Text
 
-from memory.schema.columns import UtcDateTime, personal
+from memory.schema.columns import UtcDateTime, cause, personal
 
 entries = personal(
     "entries",
@@ -53,11 +53,7 @@ tree_changes = personal(
     Column("description", String(100), nullable=False, default=""),
     Column("moved", JSON, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
+    *cause(),
     Column("undone_at", UtcDateTime),
 )
 
@@ -72,11 +68,7 @@ hot_versions = personal(
     Column("version", Integer, primary_key=True),
     Column("state", JSON, nullable=False),
     Column("changed_at", UtcDateTime, nullable=False),
-    Column("actor", String(200), nullable=False),
-    Column("reason", Text, nullable=False),
-    Column("source_message", BigInteger),
-    Column("session_id", BigInteger),
-    Column("job", String(200)),
+    *cause(),
 )
 
 consolidations = personal(
