@@ -19,7 +19,10 @@ from memory.stores.last_seen import Seen
 
 MOST_MESSAGES = 50
 """Of one channel."""
-_PATIENCE = 30.0
+PATIENCE = 30.0
+"""Seconds that one channel may take."""
+UNREADABLE = (discord.DiscordException, TimeoutError, *CONNECTION_ERRORS)
+"""What asking a channel raises when it says nothing."""
 
 _log = structlog.get_logger(__name__)
 
@@ -38,20 +41,28 @@ async def missed_messages(client: discord.Client, last_seen: LastSeen) -> AsyncI
             yield message
 
 
+async def channel_of(client: discord.Client, key: str) -> discord.abc.MessageableChannel:
+    """The channel of a conversation. Raises one of ``UNREADABLE``."""
+    number = int(key.removeprefix(f"{PLATFORM}:"))
+    # Of a direct chat, and of a thread that has gone to the archive, a new session is told nothing.
+    channel = client.get_channel(number) or await client.fetch_channel(number)
+    if not isinstance(channel, discord.abc.Messageable):
+        raise discord.InvalidData("nothing is said in such a channel")
+    return channel
+
+
 async def _with_news(client: discord.Client, known: Mapping[str, Seen]) -> list[discord.abc.MessageableChannel]:
     """The channels in which something was said since."""
     found: list[discord.abc.MessageableChannel] = []
     for key, seen in known.items():
-        channel = client.get_channel(number := int(key.removeprefix(f"{PLATFORM}:")))
-        if channel is None:  # a direct chat, which a new session is told nothing of
-            try:
-                async with asyncio.timeout(_PATIENCE):
-                    channel = await client.fetch_channel(number)
-            except (discord.DiscordException, TimeoutError, *CONNECTION_ERRORS) as error:
-                _log.info("missed_channel_skipped", channel=number, error=type(error).__name__)
-                continue
+        try:
+            async with asyncio.timeout(PATIENCE):
+                channel = await channel_of(client, key)
+        except UNREADABLE as error:
+            _log.info("missed_channel_skipped", channel=key, error=type(error).__name__)
+            continue
         last = getattr(channel, "last_message_id", None)
-        if isinstance(channel, discord.abc.Messageable) and (last is None or last > int(seen.message)):
+        if last is None or last > int(seen.message):
             found.append(channel)
     return found
 
@@ -59,8 +70,8 @@ async def _with_news(client: discord.Client, known: Mapping[str, Seen]) -> list[
 async def _after(channel: discord.abc.MessageableChannel, message_id: int) -> list[discord.Message]:
     history = channel.history(after=discord.Object(message_id), limit=MOST_MESSAGES, oldest_first=True)
     try:
-        async with asyncio.timeout(_PATIENCE):
+        async with asyncio.timeout(PATIENCE):
             return [message async for message in history]
-    except (discord.DiscordException, TimeoutError, *CONNECTION_ERRORS) as error:
+    except UNREADABLE as error:
         _log.info("missed_channel_skipped", channel=channel.id, error=type(error).__name__)
         return []

@@ -24,7 +24,7 @@ class ChangeEvents(discord.AutoShardedClient, ABC):
         """Have a change followed."""
 
     async def on_raw_message_edit(self, event: discord.RawMessageUpdateEvent) -> None:
-        if self.user is not None and (change := edit_of(event, self.user)) is not None:
+        if self.user is not None and (change := edit_of(event.message, self.user)) is not None:
             await self.follow(change)
 
     async def on_raw_message_delete(self, event: discord.RawMessageDeleteEvent) -> None:
@@ -52,21 +52,19 @@ class ChangeEvents(discord.AutoShardedClient, ABC):
         await self.follow(PlaceLeft(place=f"channel:{event.thread_id}"))
 
 
-def edit_of(event: discord.RawMessageUpdateEvent, me: discord.ClientUser) -> MessageEdited | MessagesDeleted | None:
-    """What an update of a message says; None where no words changed, as when a link gets its preview.
+def edit_of(message: discord.Message, me: discord.ClientUser) -> MessageEdited | MessagesDeleted | None:
+    """What a message that was updated says now; None where no words changed, as when a link gets its preview.
 
     Args:
-        event: as it came from the gateway.
+        message: as it is by now.
         me: the bot's own user.
     """
-    message = event.message
     if message.edited_at is None or message.author.id == me.id:
         return None
-    channel = _channel(event.channel_id)
     text = words_of(message, me)
     if not text:  # without the message content intent, or nothing but an embed
-        return MessagesDeleted(channel=channel, ids=(str(event.message_id),))
-    return MessageEdited(channel=channel, id=str(event.message_id), text=text, at=message.edited_at)
+        return deletion_of(message.channel.id, {message.id})
+    return MessageEdited(channel=_channel(message.channel.id), id=str(message.id), text=text, at=message.edited_at)
 
 
 def deletion_of(channel_id: int, message_ids: Collection[int]) -> MessagesDeleted:

@@ -32,6 +32,7 @@ from bot.last_seen import LastSeen
 from bot.lifecycle import Application, converse, serve
 from bot.listener import Listener
 from bot.logs import configure_logs
+from bot.look_back import LookBack
 from bot.measures import Measures
 from bot.models import Models
 from bot.offline import OFFLINE_NOTICE
@@ -142,6 +143,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
             reading=reading,
             servers=servers,
             last_seen=LastSeen(system=system, clock=clock, reach=timedelta(minutes=settings.back_fill_minutes)),
+            look_back=LookBack(system=system, clock=clock, reach=timedelta(days=settings.look_back_days)),
             measures=measures,
             slots=slots,
             breakers=tuple(models.breakers),
@@ -278,6 +280,7 @@ def _discord(application: Application) -> DiscordAdapter | None:
         api_url=settings.discord_api_url,
         gateway_url=settings.discord_gateway_url,
         last_seen=application.last_seen,
+        look_back=application.look_back,
         shards=settings.discord_shards or None,
     )
 

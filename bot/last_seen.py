@@ -3,7 +3,8 @@
 Noted in memory, and written down now and then: after a crash a little more is asked for than was missed, and the inbox
 knows what it has.
 
-Invariant: a channel's last message only ever gets later.
+Invariant: a channel's last message only ever gets later, and stays where it was while what was missed before it is
+still being asked for.
 """
 
 from __future__ import annotations
@@ -37,6 +38,19 @@ class LastSeen:
         self._clock = clock
         self._reach = reach
         self._noted: dict[str, Seen] = {}
+        self._ahead: dict[str, Seen] = {}
+        self._caught_up: set[str] = set()
+
+    def lost(self, platform: str) -> None:
+        """From now on messages of a platform may be missed, as before its first connection."""
+        self._caught_up.discard(platform)
+
+    def caught_up(self, platform: str) -> None:
+        """What was missed on a platform has been asked for."""
+        self._caught_up.add(platform)
+        ahead, self._ahead = self._ahead, {}
+        for channel, seen in ahead.items():
+            self._keep(channel, seen)
 
     def note(self, channel: str, message: str, at: datetime) -> None:
         """Note a message.
@@ -46,9 +60,12 @@ class LastSeen:
             message: the platform's id of it.
             at: when it was said.
         """
-        known = self._noted.get(channel)
-        if known is None or at > known.at:
-            self._noted[channel] = Seen(message=message, at=at)
+        self._keep(channel, Seen(message=message, at=at))
+
+    def _keep(self, channel: str, seen: Seen) -> None:
+        noted = self._noted if channel.partition(":")[0] in self._caught_up else self._ahead
+        if channel not in noted or seen.at > noted[channel].at:
+            noted[channel] = seen
 
     async def flush(self) -> None:
         """Write down what was noted; what cannot be written now is kept for the next time."""

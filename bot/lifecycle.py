@@ -28,6 +28,7 @@ from bot.following import Following
 from bot.handler import ChatHandler
 from bot.last_seen import LastSeen
 from bot.listener import Listener
+from bot.look_back import LookBack
 from bot.loop_watch import watching_the_loop
 from bot.measures import Measures
 from bot.reminders import Reminders
@@ -68,6 +69,7 @@ class Application:
     backups: Backups | None
     clock: Clock
     last_seen: LastSeen
+    look_back: LookBack
     measures: Measures
     slots: FairSlots
     breakers: tuple[CircuitBreaker, ...]

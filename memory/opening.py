@@ -56,6 +56,7 @@ from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
 from memory.stores.journal_sources import JournalSources
+from memory.stores.kept_posts import KeptPostStore
 from memory.stores.last_seen import LastSeenStore
 from memory.stores.links import LinkStore
 from memory.stores.parameter_changes import ParameterChangeStore
@@ -139,6 +140,7 @@ def open_stores(
         usage=UsageStore(database),
         limits=CommunityLimitStore(database),
         last_seen=LastSeenStore(database),
+        kept_posts=KeptPostStore(database),
     )
 
 

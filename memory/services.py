@@ -49,6 +49,7 @@ from memory.stores.hot import HotStore
 from memory.stores.inbox import InboxStore
 from memory.stores.jobs import JobStore
 from memory.stores.journal import JournalStore
+from memory.stores.kept_posts import KeptPostStore
 from memory.stores.last_seen import LastSeenStore
 from memory.stores.links import LinkStore
 from memory.stores.parameter_changes import ParameterChangeStore
@@ -107,6 +108,7 @@ class Stores:
     usage: UsageStore
     limits: CommunityLimitStore
     last_seen: LastSeenStore
+    kept_posts: KeptPostStore
 
     @property
     def personal(self) -> tuple[PersonalStore, ...]:

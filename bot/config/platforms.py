@@ -41,3 +41,11 @@ class PlatformSettings(BaseModel):
         ge=0,
         le=1_440,
     )
+    look_back_days: float = setting(
+        7.0,
+        "How far back messages are compared with the platform after the connection was away, for edits and deletions "
+        "that nobody told of; 0 for not at all.",
+        "7",
+        ge=0,
+        le=30,
+    )

@@ -1,4 +1,7 @@
-"""What was said while the gateway's session was lost is answered afterwards, once, and marked as late."""
+"""What was said while the gateway's session was lost is answered afterwards, once, and marked as late.
+
+What was edited and deleted meanwhile is followed as if it had just happened.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,17 @@ import pytest
 
 from adapters.discord_adapter import DiscordAdapter
 from bot.last_seen import LastSeen
-from tests.doubles.discord import DiscordDouble
+from bot.look_back import LookBack
+from tests.desk import learning
+from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
+from tests.doubles.discord_world import Member
 from tests.fakes import START, FakeClock, ScriptedModel
 from tests.world import World, running
 
 LATE = "(This is late: I was away when you wrote.)"
 HOUR = timedelta(hours=1)
+LEARNS = {"Oslo": [{"text": "User lives in Oslo"}], "Rome": [{"text": "User lives in Rome"}]}
 
 
 class Clock(FakeClock):
@@ -30,18 +37,27 @@ class Clock(FakeClock):
 
 @asynccontextmanager
 async def bot(
-    folder: Path, discord: DiscordDouble, clock: FakeClock, *, reach: timedelta = HOUR, shards: int | None = 1
+    folder: Path,
+    discord: DiscordDouble,
+    clock: FakeClock,
+    *,
+    reach: timedelta = HOUR,
+    look_back: timedelta = 24 * HOUR,
+    shards: int | None = 1,
 ) -> AsyncIterator[tuple[World, DiscordAdapter]]:
-    async with running(folder, clock=clock, model=ScriptedModel(default="Nice.")) as world:
+    model, memory_model = ScriptedModel(default="Nice."), learning(LEARNS)
+    async with running(folder, clock=clock, model=model, memory_model=memory_model) as world:
         last_seen = LastSeen(system=world.system, clock=clock, reach=reach)
         adapter = DiscordAdapter(
             token=TOKEN,
             on_message=world.following.accept,
             is_for_us=world.listener.is_for_us,
+            on_change=world.following.apply,
             api_url=discord.api_url,
             gateway_url=discord.gateway_url,
             guild_ready_timeout=0.05,
             last_seen=last_seen,
+            look_back=LookBack(system=world.system, clock=clock, reach=look_back),
             shards=shards,
         )
         world.handler.attach({"discord": adapter})
@@ -49,6 +65,7 @@ async def bot(
         try:
             yield world, adapter
             await world.handler.idle()
+            await world.system.settle()
         finally:
             await adapter.stop()
             await last_seen.flush()
@@ -152,3 +169,91 @@ async def test_people_on_every_shard_are_answered(tmp_path: Path, discord: Disco
             await discord.post(channel, ann, f"{discord.bot.mention} Hello.")
         await discord.until_sent(2)
     assert {sent["channel_id"] for sent in discord.sent} == {channel.id for channel in channels}
+
+
+async def facts_of(world: World, person: Member) -> list[str]:
+    await world.system.settle()
+    stores, mine = world.system.stores, f"discord:{person.id}"
+    scopes = await world.system.privacy.scopes_of(mine)
+    return [fact.text for scope in scopes for fact in await stores.facts.current(scope)]
+
+
+async def test_what_was_edited_and_deleted_while_the_bot_was_stopped_is_followed_after_the_start(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, bob, garden = discord.add_user("ann"), discord.add_user("bob"), discord.add_guild("Garden")
+    general, chat = discord.add_channel(garden, "general"), discord.add_dm()
+    hello = discord.bot.mention
+    async with bot(tmp_path, discord, clock) as (world, _):
+        edited = await discord.post(chat, ann, "I live in Oslo.")
+        deleted = await discord.post(general, bob, f"{hello} I live in Oslo.")
+        await discord.post(general, ann, f"{hello} I live in Oslo.")
+        await discord.until_sent(3)
+        await world.handler.idle()
+        assert await facts_of(world, ann) == ["User lives in Oslo"] * 2
+        assert await facts_of(world, bob) == ["User lives in Oslo"]
+    await discord.edit(chat, edited, "I live in Rome.")
+    await discord.delete(general, deleted)
+    async with bot(tmp_path, discord, clock) as (world, adapter):
+        await adapter.catch_up()
+        assert sorted(await facts_of(world, ann)) == ["User lives in Oslo", "User lives in Rome"]
+        assert "Oslo" not in str(await world.system.privacy.export(f"discord:{bob.id}"))
+    assert late(discord) == [False] * 3
+
+
+async def test_an_answer_deleted_while_the_session_was_lost_is_let_go_of(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, chat = discord.add_user("ann"), discord.add_dm()
+    async with bot(tmp_path, discord, clock) as (world, adapter):
+        await discord.post(chat, ann, "I live in Oslo.")
+        await discord.until_sent(1)
+        await world.handler.idle()
+        await discord.gateway.lose_session()
+        await discord.delete(chat, discord.sent[0]["id"])
+        await discord.until_connected()
+        await adapter.catch_up()
+        exported = str(await world.system.privacy.export(f"discord:{ann.id}"))
+    assert "I live in Oslo." in exported
+    assert "Nice." not in exported
+
+
+@pytest.mark.parametrize("trouble", ["nothing is shown", "not allowed to look", "long ago", "switched off"])
+async def test_what_the_platform_does_not_show_counts_as_kept(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock, trouble: str
+) -> None:
+    ann, chat = discord.add_user("ann"), discord.add_dm()
+    async with bot(tmp_path, discord, clock):
+        message = await discord.post(chat, ann, "I live in Oslo.")
+        await discord.until_sent(1)
+    if trouble == "nothing is shown":
+        chat.messages.clear()
+    else:
+        await discord.delete(chat, message)
+    forbidden = Scripted(status=403, body={"message": "Missing Access", "code": 50001})
+    if trouble == "not allowed to look":
+        discord.script("GET", f"/messages/{message}$", forbidden)
+    if trouble == "long ago":
+        clock.advance(hours=25)
+    look_back = timedelta(0) if trouble == "switched off" else 24 * HOUR
+    async with bot(tmp_path, discord, clock, look_back=look_back) as (world, adapter):
+        await discord.until_connected()
+        if trouble == "not allowed to look":
+            await discord.until_scripts_are_used()
+        else:
+            await adapter.catch_up()
+        assert await facts_of(world, ann) == ["User lives in Oslo"]
+
+
+async def test_a_message_that_comes_before_what_was_missed_keeps_nothing_from_being_asked_for(
+    tmp_path: Path, clock: Clock
+) -> None:
+    async with running(tmp_path, clock=clock) as world:
+        last_seen = LastSeen(system=world.system, clock=clock, reach=HOUR)
+        last_seen.caught_up("discord")
+        last_seen.note("discord:1", "11", clock.now())
+        last_seen.lost("discord")
+        last_seen.note("discord:1", "13", clock.now())
+        assert (await last_seen.on("discord"))["discord:1"].message == "11"
+        last_seen.caught_up("discord")
+        assert (await last_seen.on("discord"))["discord:1"].message == "13"

@@ -181,6 +181,12 @@ class DiscordDouble:
             message["edited_timestamp"] = self._now().isoformat()
         await self.gateway.dispatch("MESSAGE_UPDATE", message)
 
+    async def delete(self, channel: Channel, message_id: str) -> None:
+        """A message is deleted, by whomever."""
+        channel.messages.remove(next(message for message in channel.messages if message["id"] == message_id))
+        guild = {"guild_id": channel.guild.id} if channel.guild is not None else {}
+        await self.gateway.dispatch("MESSAGE_DELETE", {"id": message_id, "channel_id": channel.id, **guild})
+
     async def react(
         self, channel: Channel, message_id: str, user: Member, emoji: str, *, taken_back: bool = False
     ) -> None:

@@ -1,0 +1,133 @@
+"""What comes in from Discord, handed over in the order it came, and what was missed while the connection was away.
+
+Which messages are for the bot, ``bot/speaking.py`` says.
+
+Invariant: a message is handed over before anything else is done with it, and in the order Discord sent it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from dataclasses import replace
+from typing import TypeVar
+
+import discord
+import structlog
+
+from adapters.discord_catching_up import missed_messages
+from adapters.discord_looking_back import untold_changes
+from adapters.discord_message import PLATFORM, heard_in
+from bot.changes import OnChange, PlatformChange
+from bot.chat import OnMessage
+from bot.last_seen import LastSeen
+from bot.listener import IsForUs
+from bot.look_back import LookBack
+from bot.speaking import Heard
+
+_log = structlog.get_logger(__name__)
+
+_Result = TypeVar("_Result")
+
+
+class DiscordIntake:
+    """Takes in what discord.py tells.
+
+    Args:
+        on_message: stores a message durably. Called for the messages that are for the bot.
+        is_for_us: says which those are. Asked about all that is said.
+        on_change: follows edits and deletions, and which servers the bot is in.
+        last_seen: what was seen in each channel; None to ask for nothing that was missed.
+        look_back: what is kept of late; None to look for no changes that nobody told of.
+    """
+
+    def __init__(
+        self,
+        *,
+        on_message: OnMessage,
+        is_for_us: IsForUs,
+        on_change: OnChange,
+        last_seen: LastSeen | None,
+        look_back: LookBack | None,
+    ) -> None:
+        self._on_message = on_message
+        self._is_for_us = is_for_us
+        self._on_change = on_change
+        self._last_seen = last_seen
+        self._look_back = look_back
+        self._order = asyncio.Lock()
+        self._storing: set[asyncio.Task[object]] = set()
+        self._catching_up: set[asyncio.Task[None]] = set()
+
+    async def receive(self, message: discord.Message, me: discord.ClientUser) -> None:
+        """Hand a message of Discord's over if it is for the bot."""
+        heard = heard_in(message, me)
+        if heard is not None:
+            await self._to_its_end(self._take_in(heard))
+
+    async def follow(self, change: PlatformChange) -> None:
+        """Have a change followed, after what was said before it."""
+        await self._to_its_end(self._follow(change))
+
+    def lost(self) -> None:
+        """The connection is away: from now on something may be missed."""
+        if self._last_seen is not None:
+            self._last_seen.lost(PLATFORM)
+
+    def resumed(self) -> None:
+        """The connection is back, and Discord has told all that happened meanwhile."""
+        if self._last_seen is not None and not self._catching_up:
+            self._last_seen.caught_up(PLATFORM)
+
+    async def catch_up(self, client: discord.Client, me: discord.ClientUser) -> None:
+        """Find what was changed while the session was lost, and take in what was said, each message marked as late."""
+        catching_up = asyncio.create_task(self._catch_up(client, me))
+        self._catching_up.add(catching_up)
+        catching_up.add_done_callback(self._catching_up.discard)
+        await asyncio.wait({catching_up})
+        if not catching_up.cancelled():  # by ``stop``; what is still missing is found after the next start
+            catching_up.result()
+
+    def stop(self) -> None:
+        """Look for nothing more that was missed."""
+        for catching_up in self._catching_up:
+            catching_up.cancel()
+
+    async def drain(self) -> None:
+        """Wait until what has arrived is stored."""
+        if self._storing:
+            await asyncio.wait(self._storing)
+
+    async def _to_its_end(self, work: Coroutine[object, object, _Result]) -> _Result:
+        """Do something that goes on when whoever waits for it is cancelled."""
+        storing = asyncio.ensure_future(work)
+        self._storing.add(storing)
+        storing.add_done_callback(self._storing.discard)
+        return await storing
+
+    async def _take_in(self, heard: Heard) -> bool:
+        async with self._order:
+            new = await self._is_for_us(heard) and await self._on_message(heard.message)
+        if self._last_seen is not None:
+            self._last_seen.note(heard.message.conversation.key, heard.message.id, heard.message.sent_at)
+        return new
+
+    async def _follow(self, change: PlatformChange) -> None:
+        async with self._order:
+            await self._on_change(change)
+
+    async def _catch_up(self, client: discord.Client, me: discord.ClientUser) -> None:
+        changes = late = 0
+        if self._look_back is not None:
+            async for change in untold_changes(client, me, self._look_back):
+                await self.follow(change)
+                changes += 1
+        if self._last_seen is not None:
+            async for message in missed_messages(client, self._last_seen):
+                heard = heard_in(message, me)
+                if heard is not None:
+                    heard = replace(heard, message=replace(heard.message, late=True))
+                    late += await self._to_its_end(self._take_in(heard))
+            self._last_seen.caught_up(PLATFORM)
+        if late or changes:
+            _log.info("discord_caught_up", messages=late, changes=changes)
