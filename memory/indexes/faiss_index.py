@@ -51,6 +51,7 @@ class FaissIndex:
         rows = np.ascontiguousarray(vectors[list(last.values())], dtype=np.float32)
         with self._lock:
             self._remove(self._ids.intersection(last))
+            _alone()
             self._index.add_with_ids(rows, keys)
             self._ids.update(last)
 
@@ -70,6 +71,7 @@ class FaissIndex:
             found = min(limit, len(self._ids))
             if found < 1:
                 return []
+            _alone()
             similarities, ids = self._index.search(np.asarray(vector, dtype=np.float32).reshape(1, -1), found)
         return list(zip(ids[0].tolist(), similarities[0].tolist(), strict=True))
 
@@ -87,9 +89,19 @@ class FaissIndex:
             self._ids -= known
 
 
+def _alone() -> None:
+    """Let FAISS work in this thread alone; it keeps that number for each thread that calls it.
+
+    A second thread gains nothing for one vector, and on a busy machine the two wait for one another: 10,000 vectors
+    then take 34 ms, of which 8 ms spinning, in place of 0.25.
+    """
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+
+
 def _flat(dimensions: int) -> Any:
     import faiss
 
-    faiss.omp_set_num_threads(1)  # a second thread makes searches of one vector slower
     half = faiss.IndexScalarQuantizer(dimensions, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
     return faiss.IndexIDMap2(half)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import faiss
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -125,3 +126,16 @@ def test_threads_that_add_remove_and_search_end_with_what_each_left() -> None:
     assert nearest({key: vectors[key] for key in expected}, vectors[60])[:5] == [
         entry_id for entry_id, _ in index.search(vectors[60], 5)
     ]
+
+
+def test_a_search_keeps_to_the_thread_that_asks() -> None:
+    index, vectors = FaissIndex(DIMENSIONS), unit_vectors(3)
+    index.add(range(3), vectors)
+
+    def search() -> int:
+        index.search(vectors[0], 1)
+        threads: int = faiss.omp_get_max_threads()
+        return threads
+
+    with ThreadPoolExecutor(max_workers=1) as other:
+        assert other.submit(search).result() == 1

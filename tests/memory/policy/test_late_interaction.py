@@ -59,6 +59,14 @@ def test_each_token_is_matched_by_the_best_of_each_text() -> None:
     assert best_matches(query, []).shape == (0, 2)
 
 
+def test_many_tokens_are_matched_as_each_text_alone_would_be() -> None:
+    draw = np.random.default_rng(3)
+    query = draw.standard_normal((40, 64)).astype(np.float32)
+    texts = [draw.integers(-90, 90, (length, 64)).astype(np.int8) for length in (1, 300, 2, 77, 256)]
+    alone = np.stack([(text.astype(np.float32) @ query.T).max(axis=0) / 127 for text in texts])
+    assert best_matches(query, texts) == pytest.approx(alone, rel=1e-4)
+
+
 def test_a_neighbour_answers_for_a_little_less() -> None:
     own, beside = np.array([0.4, 0.0], dtype=np.float32), np.array([0.0, 0.4], dtype=np.float32)
     assert likeness(own, []) == pytest.approx(0.4)
