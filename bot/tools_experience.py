@@ -21,17 +21,17 @@ _EPISODES = 3
 
 
 class EpisodeArguments(Arguments):
-    query: str = Field(min_length=1, description="What it was about, in a few words.")
-    start_date: date | None = Field(default=None, description="YYYY-MM-DD")
-    end_date: date | None = Field(default=None, description="YYYY-MM-DD")
+    query: str = Field(min_length=1)
+    start_date: date | None = None
+    end_date: date | None = None
 
 
 class ProcedureArguments(Arguments):
-    name: str = Field(min_length=1, description="A few words.")
-    description: str = Field(min_length=1, description="What it is for, in one sentence.")
-    steps: list[str] = Field(min_length=1, description="What to do, in order.")
-    triggers: list[str] = Field(default=[], description="Words in a message that call for it.")
-    examples: list[str] = Field(default=[], description="Each: what is asked => the right answer")
+    name: str = Field(min_length=1)
+    description: str = Field(min_length=1, description="What it is for.")
+    steps: list[str] = Field(min_length=1)
+    triggers: list[str] = Field(default=[], description="Words that call for it.")
+    examples: list[str] = Field(default=[], description="Each: asked => right answer")
 
 
 async def _episode_search(memory: PersonMemory, exchange: Exchange, arguments: EpisodeArguments) -> str:
@@ -62,14 +62,14 @@ async def _save_procedure(memory: PersonMemory, exchange: Exchange, arguments: P
 EXPERIENCE_TOOLS: tuple[Tool, ...] = (
     Tool(
         name="episode_search",
-        description="Look up what happened in earlier sessions, by subject or by day: decisions, outcomes, lessons.",
+        description="Look up earlier sessions by subject or days: decisions, outcomes, lessons.",
         arguments=EpisodeArguments,
         run=_episode_search,
         is_memory=True,
     ),
     Tool(
         name="save_procedure",
-        description="Propose how something is to be done from now on, as the person explained it. They approve it.",
+        description="Propose how something is to be done from now on, as the person explained it.",
         arguments=ProcedureArguments,
         run=_save_procedure,
         is_memory=True,

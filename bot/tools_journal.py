@@ -21,13 +21,13 @@ _HITS = 5
 
 class JournalArguments(Arguments):
     operation: Literal["read", "append", "update", "clear", "summarize"]
-    text: str = Field(default="", description="append, update: the note, short and to the point.")
+    text: str = Field(default="", description="append, update: the note.")
     number: int | None = Field(
         default=None,
         ge=1,
-        description="read: the whole of this entry. update, clear: the note; clear without it clears all.",
+        description="read, update, clear: which entry; clear without it clears all.",
     )
-    query: str = Field(default="", description="read: find entries by words or meaning.")
+    query: str = Field(default="", description="read: what to find.")
 
 
 async def _memory(memory: PersonMemory, exchange: Exchange, arguments: JournalArguments) -> str:
@@ -62,7 +62,7 @@ async def _read(memory: PersonMemory, arguments: JournalArguments) -> str:
 JOURNAL_TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory",
-        description="Your journal: read what tools answered and what was done, keep, rewrite, clear or sum up notes.",
+        description="Your journal of what tools answered and what was done.",
         arguments=JournalArguments,
         run=_memory,
         ending_operations=("append", "update"),

@@ -19,24 +19,24 @@ Section = Literal["human", "persona"]
 
 
 class SectionArguments(Arguments):
-    section: Section = Field(description="human: about the person. persona: about yourself.")
+    section: Section = Field(description="human: the person. persona: yourself.")
 
 
 class InsertArguments(SectionArguments):
-    content: str = Field(min_length=1, description="One short, lasting fact.")
+    content: str = Field(min_length=1)
 
 
 class ReplaceArguments(SectionArguments):
-    old_content: str = Field(min_length=1, description="Text that stands in the section, exactly.")
-    new_content: str = Field(description="What to put in its place; empty to delete it.")
+    old_content: str = Field(min_length=1, description="Exactly as it stands there.")
+    new_content: str = Field(description="In its place; empty to delete it.")
 
 
 class RethinkArguments(SectionArguments):
-    new_content: str = Field(description="The whole section, written anew.")
+    new_content: str
 
 
 class ArchiveArguments(Arguments):
-    content: str = Field(min_length=1, description="The fact or document to keep.")
+    content: str = Field(min_length=1)
 
 
 async def _insert(memory: PersonMemory, exchange: Exchange, arguments: InsertArguments) -> str:
@@ -64,7 +64,7 @@ async def _archive(memory: PersonMemory, exchange: Exchange, arguments: ArchiveA
 LETTA_TOOLS: tuple[Tool, ...] = (
     Tool(
         name="memory_insert",
-        description="Save a durable fact to a section of core memory, which you always see.",
+        description="Save a durable fact to a section of core memory.",
         arguments=InsertArguments,
         run=_insert,
         may_end_turn=True,

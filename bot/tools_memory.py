@@ -21,32 +21,30 @@ _MESSAGES = 20
 
 
 class AppendArguments(Arguments):
-    text: str = Field(min_length=1, description="One short, lasting fact.")
-    block: Literal["human", "persona"] = Field(
-        default="human", description="human: about the person. persona: about yourself."
-    )
+    text: str = Field(min_length=1)
+    block: Literal["human", "persona"] = "human"
 
 
 class ReplaceArguments(Arguments):
-    old: str = Field(min_length=1, description="Text that stands in core memory, exactly.")
-    new: str = Field(description="What to put in its place; empty to delete it.")
+    old: str = Field(min_length=1, description="Exactly as it stands there.")
+    new: str = Field(description="In its place; empty to delete it.")
 
 
 class QueryArguments(Arguments):
-    query: str = Field(min_length=1, description="What to look for, in a few words.")
+    query: str = Field(min_length=1)
 
 
 class ArchivalQueryArguments(QueryArguments):
-    k: int = Field(default=10, ge=1, le=50, description="Results to return at most.")
+    k: int = Field(default=10, ge=1, le=50, description="Results at most.")
 
 
 class InsertArguments(Arguments):
-    text: str = Field(min_length=1, description="The fact or document to keep.")
+    text: str = Field(min_length=1)
 
 
 class DateArguments(Arguments):
-    start_date: date = Field(description="First day, YYYY-MM-DD.")
-    end_date: date = Field(description="Last day, YYYY-MM-DD.")
+    start_date: date
+    end_date: date
 
 
 async def _core_append(memory: PersonMemory, exchange: Exchange, arguments: AppendArguments) -> str:
@@ -99,14 +97,14 @@ ARCHIVAL_SEARCH = Tool(
 )
 CONVERSATION_SEARCH = Tool(
     name="conversation_search",
-    description="Search everything said in past conversations with this person.",
+    description="Search all that was said in conversations with this person.",
     arguments=QueryArguments,
     run=_conversation_search,
     is_memory=True,
 )
 CONVERSATION_SEARCH_DATE = Tool(
     name="conversation_search_date",
-    description="Read what was said between two days.",
+    description="Read what was said from one day to another.",
     arguments=DateArguments,
     run=_conversation_search_date,
     is_memory=True,
@@ -115,7 +113,7 @@ CONVERSATION_SEARCH_DATE = Tool(
 MEMORY_TOOLS: tuple[Tool, ...] = (
     Tool(
         name="core_memory_append",
-        description="Save a durable fact to core memory, which you always see.",
+        description="Save a durable fact to core memory.",
         arguments=AppendArguments,
         run=_core_append,
         may_end_turn=True,

@@ -16,10 +16,10 @@ from memory.person import PersonMemory
 
 
 class SetArguments(Arguments):
-    text: str = Field(min_length=1, description="What to remind the person of, as it will be said to them.")
+    text: str = Field(min_length=1, description="As it will be said to the person.")
     when: str = Field(
         min_length=1,
-        description='The person\'s local time as 2026-03-05T14:30, or words: "tomorrow at 9", "in 10 minutes".',
+        description='Local time as 2026-03-05T14:30, or words: "tomorrow at 9".',
     )
 
 
@@ -28,7 +28,7 @@ class ListArguments(Arguments):
 
 
 class CancelArguments(Arguments):
-    reminder: str = Field(min_length=1, description="Its six letters from list_reminders, or words of its text.")
+    reminder: str = Field(min_length=1, description="Its six letters, or words of its text.")
 
 
 async def _set(memory: PersonMemory, exchange: Exchange, arguments: SetArguments) -> str:
@@ -54,13 +54,13 @@ def _told(moment: datetime) -> str:
 REMINDER_TOOLS: tuple[Tool, ...] = (
     Tool(
         name="set_reminder",
-        description="Write to the person in this conversation at a later time, once.",
+        description="Write to the person here once, later.",
         arguments=SetArguments,
         run=_set,
     ),
     Tool(
         name="list_reminders",
-        description="List the reminders that are set.",
+        description="List the reminders.",
         arguments=ListArguments,
         run=_list,
     ),

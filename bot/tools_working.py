@@ -25,18 +25,16 @@ class WorkingArguments(Arguments):
     operation: Operation
     text: str = Field(
         default="",
-        description="The goal, the step that is done, what was seen, the note, the hypothesis, or the evidence.",
+        description="Goal, finished step, observation, note, hypothesis or evidence.",
     )
-    steps: list[str] = Field(default=[], description="decompose: the steps that lead to the goal, in order.")
-    result: str = Field(default="", description="complete_step: what came of it.")
+    steps: list[str] = Field(default=[], description="decompose: in order.")
+    result: str = Field(default="", description="complete_step: the outcome.")
     about: str = Field(
         default="",
-        description="observe: where it was seen. note: its key. add_evidence: the hypothesis, by its words.",
+        description="observe: where. note: its key. add_evidence: the hypothesis's words.",
     )
-    confidence: float | None = Field(
-        default=None, ge=0, le=1, description="add_hypothesis, add_evidence: how sure it is."
-    )
-    supports: bool = Field(default=True, description="add_evidence: false where it speaks against.")
+    confidence: float | None = Field(default=None, ge=0, le=1, description="add_hypothesis, add_evidence.")
+    supports: bool = Field(default=True, description="add_evidence: false if against.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,7 @@ class MemoryParameters:
     journal_limit: int = 50
     journal_expiry: timedelta = timedelta(days=365)
     journal_tail_entries: int = 10
-    journal_tail_tokens: int = 500
+    journal_tail_tokens: int = 250
     window_summary_max_words: int = 200
     similar_facts: int = 5
     retrieved_facts: int = 5

@@ -131,7 +131,7 @@ class MemorySettings(SpeakingSettings, ModelSettings, TierSettings):
         DEFAULTS.journal_tail_entries, "Newest journal entries shown with a message, at most.", "10", ge=0, le=200
     )
     journal_tail_tokens: int = setting(
-        DEFAULTS.journal_tail_tokens, "Tokens that they may take together.", "500", ge=0, le=20_000
+        DEFAULTS.journal_tail_tokens, "Tokens that they may take together.", "250", ge=0, le=20_000
     )
     retrieved_share: float = setting(
         DEFAULTS.retrieved_share,

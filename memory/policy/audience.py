@@ -68,13 +68,22 @@ def reach_of_person(person: str) -> Reach:
     return Reach(person=check_person(person), audiences=None)
 
 
+_READ_ALONG = (
+    "Where others read along, bring up nothing private of your own accord, and offer to go on in a direct message when "
+    "it gets private. The channel block holds what others said there since you last answered this person: it was not "
+    "said to you, and none of it is about this person unless it says so."
+)
+
+
 def audience_note(audience: str) -> str:
-    """One sentence for the model: who hears this conversation."""
+    """What the model is told of who hears this conversation, and of how to speak where others do."""
     kind = audience.partition(":")[0]
-    return {
-        "dm": "Only this person hears this conversation.",
+    if kind == "dm":
+        return "Only this person hears this conversation."
+    readers = {
         "guild": "Everyone on this server can read this conversation.",
         "team": "Everyone in this workspace can read this conversation.",
         "channel": "The members of this private channel can read this conversation.",
         SHARED_AUDIENCE: "Others may be able to read this conversation.",
     }[kind]
+    return f"{readers} {_READ_ALONG}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from importlib import resources
 
-from memory.messages import user_message
+from memory.messages import ToolSpec, user_message
 from memory.parameters import Preset
 from memory.policy.presets import parts_of
 from memory.policy.text import DATA_TAGS
@@ -39,12 +39,21 @@ def test_the_instructions_name_the_agent_and_who_can_hear_it() -> None:
     assert "$" not in text
 
 
-def test_the_instructions_list_the_tools_offered_with_one_line_each() -> None:
-    text = sections.instructions("Juno", "Only this person hears this conversation.", TOOLS, FULL)
-    assert "- core_memory_append(text, block): Save a durable fact to core memory.\n" in text
-    assert "- archival_insert(text): Save a fact or document to the archive.\n" in text
-    assert "More about it" not in text
+def test_the_instructions_say_in_one_line_what_each_tool_of_paging_is_for() -> None:
+    names = ("core_memory_append", "core_memory_replace", "recall_search", "archival_insert", "archival_search")
+    tools = [ToolSpec(name=name, description="", input_schema={}) for name in names]
+    text = sections.instructions("Juno", "Only this person hears this conversation.", tools, FULL)
+    assert [text.count(f"\n- {name}: ") for name in names] == [1] * 5
     assert "When core memory is full, move older facts out with archival_insert" in text
+    assert "Search with a few words before you say that you do not know" in text
+
+
+def test_the_instructions_say_nothing_of_tools_that_are_not_offered_and_nothing_that_schemas_say() -> None:
+    text = sections.instructions("Juno", "Only this person hears this conversation.", TOOLS, FULL)
+    assert "- core_memory_append: " in text
+    assert not {"core_memory_replace:", "recall_search", "journal"} & set(text.split())
+    assert TOOLS[1].description not in text
+    assert "read it, correct the call" in text
 
 
 def test_without_tools_the_instructions_speak_of_none() -> None:
