@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
-from memory.policy.fact_text import extracted, normalised, text_hash, triple_text
+from memory.policy.fact_text import normalised, text_hash, triple_text
 from memory.policy.loose_json import read_json
+from memory.policy.metadata import metadata_of
 from memory.policy.text import clean
 from memory.records import Candidate, CandidateKind, FactOp, FactOperation
 
@@ -128,7 +129,7 @@ def _candidate(item: Any, now: datetime, zone: tzinfo) -> Candidate | None:
         confidence=_share(item.get("confidence"), 1.0),
         category=_category(item.get("category")),
         importance=_share(item.get("importance"), 0.5),
-        metadata=extracted(text),
+        metadata=metadata_of(text),
         valid_from=_moment(item.get("valid_from"), now, zone, at_its_end=False),
         expires_at=_moment(item.get("expires_at"), now, zone, at_its_end=True),
     )

@@ -15,6 +15,7 @@ import structlog
 from memory.database import Transaction
 from memory.parameters import MemoryParameters
 from memory.policy.answers import operations_from
+from memory.policy.distillation import details_of, distilled
 from memory.policy.presets import parts_of
 from memory.policy.reconcile import guarded
 from memory.ports import ChatModel
@@ -236,13 +237,13 @@ class Reconciler:
 
 
 def _as_entry(event: Candidate, said_at: datetime) -> NewEntry:
-    """The event as an entry; of one that is yet to come the age counts from when it was told."""
+    """The event as an entry, with what is distilled of it; of one yet to come the age counts from when it was told."""
     return NewEntry(
         text=event.text,
         category=event.category,
         importance=event.importance,
         created_at=min(event.valid_from or said_at, said_at),
-        metadata=event.metadata,
+        metadata={**details_of(distilled(event.text)), **event.metadata},
     )
 
 

@@ -1,6 +1,5 @@
-"""A fact in words: what makes two the same, the four forms, and links, commands and paths in it."""
+"""A fact in words: what makes two the same, and the four forms."""
 
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -8,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.policy.fact_text import (
-    extracted,
     graph_triples,
     nested,
     normalised,
@@ -86,29 +84,3 @@ def test_facts_have_four_forms() -> None:
     assert nested(KNOWN) == {"user": {"lives_in": "Rome", "likes": ["tea", "jazz"]}, "Eva": {"birthday": "3 May"}}
     assert graph_triples(KNOWN[:2]) == ["(user)-[lives_in]->(Rome)", "(user)-[likes]->(tea)"]
     assert (profile_lines([]), sentences([]), nested([]), graph_triples([])) == ("", "", {}, [])
-
-
-def test_links_commands_and_paths_are_found() -> None:
-    text = (
-        "See https://a.example/x?y=1. and (http://b.example/z), run `pip install keepsake` or:\n"
-        "$ make test\nThe code is in ~/src/app/main.py, /etc and memory/policy/text.py; `foo` and/or 1/2/2024, he/she"
-    )
-    assert extracted(text) == {
-        "urls": ["https://a.example/x?y=1", "http://b.example/z"],
-        "commands": ["make test", "pip install keepsake"],
-        "paths": ["~/src/app/main.py", "/etc", "memory/policy/text.py"],
-    }
-    assert extracted("C:\\Users\\Ann\\notes.txt") == {"paths": ["C:\\Users\\Ann\\notes.txt"]}
-    assert extracted("User likes tea") == {}
-
-
-def test_of_each_only_so_many_are_kept_and_each_once() -> None:
-    many = " ".join(f"https://a.example/{n} `git log {n}` ~/a/{n}.txt" for n in (*range(20), *range(20)))
-    assert {name: len(values) for name, values in extracted(many).items()} == {"urls": 10, "commands": 5, "paths": 10}
-
-
-@pytest.mark.parametrize("unit", ["a/", "a.", "/a", "`", "$ ", "http://", "C:\\a ", "a+@-", "a b\\", "~/"])
-def test_a_long_text_is_searched_in_linear_time(unit: str) -> None:
-    started = time.process_time()
-    extracted(unit * (50_000 // len(unit)))
-    assert time.process_time() - started < 2.0
