@@ -19,8 +19,8 @@ from bot.cli_memory import AsJson, DataDir, print_json
 from bot.config import load_settings
 from bot.logs import configure_logs
 from memory.backup import BackupReport, OnProgress, back_up, put_back
-from memory.database import schema_versions
 from memory.errors import BackupFailed
+from memory.migrations import schema_versions
 
 backup_commands = typer.Typer()
 

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.engine import Connection
@@ -23,12 +23,10 @@ from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, Operational
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 from sqlalchemy.pool import QueuePool
 
-from memory.errors import DatabaseTooNew, DatabaseUnavailable
+from memory.errors import DatabaseUnavailable
 from memory.in_thread import by_trips, finished, immediate, present_connection, working_on
+from memory.migrations import migrate
 from memory.sqlite_driver import Connector
-
-if TYPE_CHECKING:
-    from alembic.config import Config
 
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
@@ -238,7 +236,7 @@ async def open_database(url: str) -> Database:
     database = Database(engine, direct, connector)
     try:
         async with database.transaction() as transaction:
-            await transaction.connection.run_sync(_migrate)
+            await transaction.connection.run_sync(migrate)
     except DBAPIError as error:
         await database.close()
         raise unavailable(error) from error
@@ -293,36 +291,3 @@ def _on_begin(connection: Connection) -> None:
     # A read goes without: its BEGIN would cost as much time as a small query.
     if connection.get_execution_options().get("keepsake_writes", False):
         connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def schema_versions() -> frozenset[str]:
-    """The versions of the tables that this program can bring to the newest one."""
-    from alembic.script import ScriptDirectory
-
-    return frozenset(step.revision for step in ScriptDirectory.from_config(_migrations()).walk_revisions())
-
-
-def _migrations() -> Config:
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", "memory:migrations")
-    return config
-
-
-def _migrate(connection: Connection) -> None:
-    from alembic import command
-    from alembic.runtime.migration import MigrationContext
-    from alembic.script import ScriptDirectory
-
-    config = _migrations()
-    config.attributes["connection"] = connection
-    current = MigrationContext.configure(connection).get_current_revision()
-    script = ScriptDirectory.from_config(config)
-    if current is not None and current not in schema_versions():
-        raise DatabaseTooNew(
-            f"The database has schema {current}, which this version does not know. "
-            "Install the version that wrote it, or a newer one."
-        )
-    if current != script.get_current_head():
-        command.upgrade(config, "head")

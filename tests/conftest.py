@@ -12,6 +12,7 @@ from memory.database import Database, open_database
 from memory.ids import IdSource
 from memory.records import Scope
 from tests.fakes import FakeClock
+from tests.new_database import database_in
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def ids(clock: FakeClock) -> IdSource:
 
 @pytest.fixture
 async def database(tmp_path: Path) -> AsyncIterator[Database]:
-    database = await open_database(f"sqlite:///{tmp_path}/keepsake.db")
+    database = await open_database(await database_in(tmp_path))
     yield database
     await database.close()
 

@@ -26,6 +26,7 @@ from memory.policy.limits import Limit
 from memory.ports import ChatModel, Embedder, Sleep, TokenCounter
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, RecordingChannel, ScriptedModel, WordTokenCounter
+from tests.new_database import database_in
 
 
 def dm(name: str) -> Conversation:
@@ -130,7 +131,7 @@ async def running(
     memory_model = memory_model or ScriptedModel(default="A digest.")
     channel = channel or RecordingChannel()
     async with open_memory(
-        database_url=f"sqlite:///{folder}/keepsake.db",
+        database_url=await database_in(folder),
         embedder=embedder or HashEmbedder(),
         counter=counter,
         memory_model=memory_model,

@@ -1,4 +1,4 @@
-"""Runs the migrations on the connection that ``memory/database.py`` hands over, inside its transaction."""
+"""Runs the migrations on the connection that ``migrate`` hands over, inside its transaction."""
 
 from alembic import context
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memory.backup import BackupReport, back_up, put_back, read_back
-from memory.database import schema_versions
 from memory.errors import BackupFailed
+from memory.migrations import schema_versions
 from memory.records import Scope
 from memory.schema import PERSONAL_TABLES
 from tests.world import running

@@ -72,6 +72,7 @@ from memory.stores.archival import Trace
 from memory.stores.journal_rows import OF_OLDER_EXPORTS
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
+from tests.new_database import database_in
 
 ANN = Scope(person="console:ann", audience="dm")
 ANN_IN_PUBLIC = Scope(person="console:ann", audience="guild:1")
@@ -161,7 +162,7 @@ class House:
 
 @asynccontextmanager
 async def house_in(folder: Path, **numbers: Any) -> AsyncIterator[House]:
-    address = f"sqlite:///{folder}/keepsake.db"
+    address = await database_in(folder)
     database = await open_database(address)
     clock = FakeClock()
     try:

@@ -17,6 +17,7 @@ from memory.ports import Embedder, Vectors
 from memory.records import EvictionReason, NewMessage
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
+from tests.new_database import database_in
 
 PEOPLE = ("console:ann", "console:bob")
 WORDS = ("cat", "dog", "boat", "rain", "milk", "piano", "letter", "garden", "train", "doctor", "Oslo", "Rome")
@@ -47,7 +48,7 @@ class Found:
 @asynccontextmanager
 async def opened(folder: Path, embedder: Embedder | None = None) -> AsyncIterator[MemorySystem]:
     async with open_memory(
-        database_url=f"sqlite:///{folder}/keepsake.db",
+        database_url=await database_in(folder),
         embedder=embedder or HashEmbedder(),
         counter=WordTokenCounter(),
         memory_model=ScriptedModel(),

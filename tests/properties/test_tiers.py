@@ -19,6 +19,7 @@ from memory.processes.undo import By, origin_of
 from memory.records import Change, Mode, NewEntry, Scope
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
+from tests.new_database import database_in
 
 ANN = Scope(person="console:ann", audience="dm")
 CATEGORIES = ("work", "work/oslo", "personal/home", "a/b/c/d/e", "general")
@@ -60,7 +61,7 @@ async def _check(system: MemorySystem, stored: set[int]) -> None:
 async def _live(folder: Path, steps: list[str | tuple[str, str, float]]) -> None:
     clock, stored, jobs = FakeClock(), set[int](), list[str]()
     async with open_memory(
-        database_url=f"sqlite:///{folder}/keepsake.db",
+        database_url=await database_in(folder),
         embedder=HashEmbedder(),
         counter=WordTokenCounter(),
         memory_model=ScriptedModel(default=MERGE),

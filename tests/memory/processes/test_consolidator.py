@@ -16,6 +16,7 @@ from memory.processes.undo import By, origin_of
 from memory.records import ROOT, Candidate, Change, Mode, NewEntry, Scope, scope_slug
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
+from tests.new_database import database_in
 
 ANN = Scope(person="console:ann", audience="dm")
 BOB = Scope(person="console:bob", audience="dm")
@@ -59,7 +60,7 @@ class House:
 async def house(tmp_path: Path) -> AsyncIterator[House]:
     clock, model = FakeClock(), ScriptedModel(default="no JSON")
     async with open_memory(
-        database_url=f"sqlite:///{tmp_path}/keepsake.db",
+        database_url=await database_in(tmp_path),
         embedder=HashEmbedder(),
         counter=WordTokenCounter(),
         memory_model=model,

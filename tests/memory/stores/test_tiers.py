@@ -14,6 +14,7 @@ from memory.policy.category_tree import inclusive
 from memory.records import ROOT, Change, NewEntry, Scope, Tier, TierEntry
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
+from tests.new_database import database_in
 
 ANN = Scope(person="console:ann", audience="dm")
 BOB = Scope(person="console:bob", audience="dm")
@@ -24,7 +25,7 @@ CHANGE = Change(actor="system", reason="test", job="consolidate:1")
 @pytest.fixture
 async def system(tmp_path: Path) -> AsyncIterator[MemorySystem]:
     async with open_memory(
-        database_url=f"sqlite:///{tmp_path}/keepsake.db",
+        database_url=await database_in(tmp_path),
         embedder=HashEmbedder(),
         counter=WordTokenCounter(),
         memory_model=ScriptedModel(default="A digest."),
