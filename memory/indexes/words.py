@@ -73,6 +73,19 @@ def query_terms(query: str) -> tuple[str, ...]:
     return tuple(terms.values())[:_MAX_QUERY_TERMS]
 
 
+@lru_cache(256)
+def content_words(text: str) -> tuple[str, ...]:
+    """The words of a text that say what it is about, for comparisons that do without an index, each once, in order.
+
+    In lower case and without English function words; of a script without spaces each two neighbouring characters.
+    """
+    words: dict[str, None] = {}
+    for run in _runs(_CONTRACTION.sub(" ", folded(text[:_MAX_QUERY_CHARACTERS]))):
+        found = _pairs(run) if _UNSPACED.match(run) else [run.lower()]
+        words |= dict.fromkeys(word for word in found if word not in STOP_WORDS)
+    return tuple(words)
+
+
 def _runs(plain: str) -> list[str]:
     """Runs of letters, digits and their marks, a run of an unspaced script apart."""
     spelled = "".join(character if unicodedata.category(character)[0] in "LNM" else " " for character in plain)

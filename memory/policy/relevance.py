@@ -82,7 +82,7 @@ class Floors:
 
     def of(self, query: str) -> Floor:
         """The floor for a message."""
-        if _ONESELF.search(_NOT_ABOUT_ONESELF.sub(" ", query)):
+        if speaks_of_oneself(query):
             return self.oneself
         return self.unknown if _looks_up(query) or not query.isascii() else self.world
 
@@ -152,6 +152,11 @@ def is_relevant(ranked: RankedEntry, floor: Floor) -> bool:
 def has_content(query: str) -> bool:
     """Whether any word of the query is more than a greeting, a thank-you, a lone letter or a small number."""
     return any(_is_content(word.lower()) for word in _WORD.findall(query))
+
+
+def speaks_of_oneself(query: str) -> bool:
+    """Whether the message is about its writer, or asks for advice."""
+    return _ONESELF.search(_NOT_ABOUT_ONESELF.sub(" ", query)) is not None
 
 
 def asks(query: str) -> bool:

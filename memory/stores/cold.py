@@ -12,33 +12,29 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from typing import Any
 
 import structlog
 from sqlalchemy import and_, delete, func, or_, select, update
-from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
-from memory.policy.ranking import rank
 from memory.policy.tiers import current_score
-from memory.ports import EmbeddedQuery
 from memory.records import Reach, Scope, Source, Tier, TierEntry
 from memory.schema import entries
 from memory.stores.scoped import as_stored, id_batches, in_reach, in_scope
 from memory.stores.search import SearchStore
 from memory.stores.tier_rows import entry_of_row, kept, searchable_entry
+from memory.stores.tier_search import EntryReader
 from memory.stores.tree import TreeStore
 
 _log = structlog.get_logger(__name__)
 
 _ASKED_WORDS = 3
-_OVERFETCH = 4
 _LET_GO_FOR = timedelta(days=31)
 _COLD = entries.c.tier == Tier.COLD.value
 
 
-class ColdStore:
+class ColdStore(EntryReader):
     """The archived part of the table of entries.
 
     Args:
@@ -49,8 +45,7 @@ class ColdStore:
     """
 
     def __init__(self, database: Database, search: SearchStore, tree: TreeStore, *, retention: timedelta) -> None:
-        self._database = database
-        self._search = search
+        super().__init__(database, search)
         self._tree = tree
         self._retention = retention
 
@@ -78,16 +73,9 @@ class ColdStore:
             found = [entry_of_row(row) for row in await connection.execute(rows)]
         return [replace(entry, score=current_score(entry, now)) for entry in found]
 
-    async def search(
-        self, reach: Reach, query: str, *, limit: int, now: datetime, embedded: EmbeddedQuery | None = None
-    ) -> list[TierEntry]:
-        """Entries that answer a query best by the full-text index, best first; frozen ones are left out.
-
-        Args:
-            embedded: the query's vectors, to look by meaning as well; None for words alone.
-        """
-        look = partial(self._look, reach=reach, query=query, limit=limit, now=now, embedded=embedded)
-        return await self._database.read_together(look)
+    async def search(self, reach: Reach, query: str, *, limit: int, now: datetime) -> list[TierEntry]:
+        """Entries that answer a query best by the full-text index, best first; frozen ones are left out."""
+        return await self.by_words(reach, query, limit=limit, now=now, tier=Tier.COLD)
 
     async def count(self, scope: Scope) -> int:
         """How many entries are archived."""
@@ -132,29 +120,6 @@ class ColdStore:
         await self._search.put(scope, tx, source=Source.ENTRY, items=items)
         await self._tree.recount(scope, tx, paths={entry.category for entry in (*archived, *let_go)})
         return len(archived) + len(let_go)
-
-    def _look(
-        self,
-        connection: Connection,
-        *,
-        reach: Reach,
-        query: str,
-        limit: int,
-        now: datetime,
-        embedded: EmbeddedQuery | None,
-    ) -> list[TierEntry]:
-        scores = self._search.find(
-            connection, reach=reach, source=Source.ENTRY, query=query, limit=limit * _OVERFETCH, embedded=embedded
-        )
-        ranked = rank(scores)
-        ids = {one.entry.record_id for one in ranked}
-        rows = select(entries).where(in_reach(entries, reach), entries.c.id.in_(ids), _COLD, kept())
-        found = {}
-        for row in connection.execute(rows.where(entries.c.frozen_at > now)):
-            entry = entry_of_row(row)
-            found[entry.scope, entry.id] = replace(entry, score=current_score(entry, now))
-        best = [found[key] for one in ranked if (key := (one.entry.scope, one.entry.record_id)) in found]
-        return best[:limit]
 
     async def _remove(self, scope: Scope, tx: Transaction, which: Any, *, job: str, at: datetime) -> int:
         gone = await self._rows(scope, tx, and_(which, kept()))

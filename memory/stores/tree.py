@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Row, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
@@ -233,12 +233,23 @@ class TreeStore:
                 values["last_active_at"] = active_at
             await tx.connection.execute(update(tree_nodes).where(_at(scope, path)).values(**values))
 
-    async def facts_within(self, reach: Reach, path: str, *, limit: int) -> list[Fact]:
-        """The facts true now that are at home at a path or below it, the most important first."""
+    async def note_use(self, scope: Scope, tx: Transaction, *, paths: Collection[str], at: datetime) -> None:
+        """Note that something was found in some nodes."""
+        mine = in_scope(tree_nodes, scope) & tree_nodes.c.path.in_(paths)
+        await tx.connection.execute(update(tree_nodes).where(mine).values(last_active_at=at))
+
+    async def within(self, reach: Reach) -> list[TreeNode]:
+        """The nodes of every tree within reach, without their facts."""
+        query = select(tree_nodes).where(in_reach(tree_nodes, reach))
+        async with self._database.read() as connection:
+            return [_node(row) for row in await connection.execute(query)]
+
+    async def facts_within(self, reach: Reach, *paths: str, limit: int) -> list[Fact]:
+        """The facts true now that are at home at one of the paths or below it, the most important first."""
         mine = (in_reach(facts, reach), true_at(self._clock.now()))
         async with self._database.read() as connection:
             known = (await connection.execute(select(facts.c.category).where(*mine).distinct())).scalars()
-            wanted = [category for category in known if is_within(home_of(category), path)]
+            wanted = [category for category in known if any(is_within(home_of(category), path) for path in paths)]
             query = select(facts).where(*mine, facts.c.category.in_(wanted))
             query = query.order_by(facts.c.importance.desc(), facts.c.id.desc()).limit(limit)
             return [fact_of_row(row) for row in await connection.execute(query)]
@@ -304,18 +315,7 @@ class TreeStore:
         rows = (await connection.execute(select(tree_nodes).where(in_scope(tree_nodes, scope)))).all()
         tree = first_tree(as_stored(at))
         if rows:
-            nodes = [
-                TreeNode(
-                    path=row.path,
-                    description=row.description,
-                    created_at=row.created_at,
-                    last_active_at=row.last_active_at,
-                    warm=row.warm,
-                    cold=row.cold,
-                )
-                for row in rows
-            ]
-            tree = Tree(nodes={node.path: node for node in nodes})
+            tree = Tree(nodes={row.path: _node(row) for row in rows})
         counted = await self._facts_by_path(connection, scope, tree)
         return Tree(nodes={path: replace(node, facts=counted[path]) for path, node in tree.nodes.items()})
 
@@ -353,6 +353,17 @@ class TreeStore:
 
 def _at(scope: Scope, path: str) -> Any:
     return in_scope(tree_nodes, scope) & (tree_nodes.c.path == path)
+
+
+def _node(row: Row[Any]) -> TreeNode:
+    return TreeNode(
+        path=row.path,
+        description=row.description,
+        created_at=row.created_at,
+        last_active_at=row.last_active_at,
+        warm=row.warm,
+        cold=row.cold,
+    )
 
 
 def _why_not_moved(tree: Tree, path: str, target: str, action: str) -> str:

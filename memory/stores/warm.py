@@ -8,13 +8,14 @@ transaction. Only what was given to somebody is reinforced.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.policy.decay import frozen_at, score_at
@@ -26,18 +27,22 @@ from memory.schema import entries
 from memory.stores.scoped import (
     as_stored,
     delete_scope,
+    in_any_scope,
     in_reach,
     in_scope,
     restore_rows,
     rows_of_scope,
+    scope_of_row,
+    scope_values,
+    with_keys,
 )
 from memory.stores.search import SearchStore
-from memory.stores.tier_rows import entry_id, entry_of_row, filed_within, kept, searchable_entry
+from memory.stores.tier_rows import entry_id, entry_of_row, kept, searchable_entry
+from memory.stores.tier_search import EntryReader
 from memory.stores.tree import TreeStore
 
 _log = structlog.get_logger(__name__)
 
-_LOOKED_AT = 500  # entries of a category, the most important first
 _CHANGING = (
     "tier",
     "category",
@@ -52,8 +57,11 @@ _CHANGING = (
     "removed_by",
 )
 
+# The rest of its values are the columns that change.
+_REINFORCE = update(entries).where(in_any_scope(entries), entries.c.id == bindparam("of_id"))
 
-class WarmStore:
+
+class WarmStore(EntryReader):
     """The table of entries, and its warm part.
 
     Args:
@@ -66,8 +74,7 @@ class WarmStore:
     name = "entries"
 
     def __init__(self, database: Database, search: SearchStore, tree: TreeStore, *, limits: WarmLimits) -> None:
-        self._database = database
-        self._search = search
+        super().__init__(database, search)
         self._tree = tree
         self.limits = limits
 
@@ -147,22 +154,17 @@ class WarmStore:
             await tx.connection.execute(update(entries).where(mine).values(score=entry.score))
         return sorted(scored, key=lambda entry: (-entry.score, entry.id))
 
-    async def reinforce(self, tx: Transaction, found: Sequence[TierEntry], *, at: datetime) -> None:
-        """Count that these very entries were given to somebody."""
-        for entry in found:
-            mine = in_scope(entries, entry.scope) & (entries.c.id == entry.id) & kept()
-            row = (await tx.connection.execute(select(entries).where(mine))).first()
-            if row is None:
-                continue
-            worth = {"importance": row.importance, "created_at": row.created_at, "access_count": row.access_count + 1}
-            values = {
-                "access_count": row.access_count + 1,
-                "touched_at": as_stored(at),
-                "frozen_at": frozen_at(**worth),
-                "score": score_at(at, **worth),
-            }
-            await tx.connection.execute(update(entries).where(mine).values(**values))
-            await self._tree.recount(entry.scope, tx, paths=[row.category], active_at=as_stored(at))
+    async def reinforce(self, tx: Transaction, given: Collection[tuple[Scope, int]], *, at: datetime) -> None:
+        """Count that these very entries, by their scopes and ids, were given to somebody."""
+        found = (await tx.connection.execute(select(entries).where(with_keys(entries, given), kept()))).all()
+        if not found:
+            return
+        await tx.connection.execute(_REINFORCE, [_reinforced(row, at) for row in found])
+        categories: defaultdict[Scope, set[str]] = defaultdict(set)
+        for row in found:
+            categories[scope_of_row(row)].add(row.category)
+        for scope, paths in categories.items():
+            await self._tree.note_use(scope, tx, paths=paths, at=as_stored(at))
 
     async def all(self, scope: Scope) -> list[TierEntry]:
         """The warm entries of a scope, the best first as of their last scoring."""
@@ -172,39 +174,14 @@ class WarmStore:
     async def search(self, reach: Reach, query: str, *, limit: int, now: datetime) -> list[TierEntry]:
         """Warm entries that share words with a query: share of its words in text and category, times the score."""
         rows = select(entries).where(in_reach(entries, reach), entries.c.tier == Tier.WARM.value, kept())
+        scored = [replace(entry, score=current_score(entry, now)) for entry in await self._found(rows)]
         ranked = [
-            (share * current_score(entry, now), entry)
-            for entry in await self._found(rows)
+            (share * entry.score, entry)
+            for entry in scored
             if (share := overlap(query, f"{entry.text} {entry.category}"))
         ]
         ranked.sort(key=lambda found: (-found[0], found[1].id))
-        return [replace(entry, score=current_score(entry, now)) for _, entry in ranked[:limit]]
-
-    async def within(
-        self, reach: Reach, path: str, *, limit: int, now: datetime, tier: Tier | None = Tier.WARM
-    ) -> list[TierEntry]:
-        """Entries that are filed at a path or below it, the best first; of either tier where none is named.
-
-        Of the cold ones those that are frozen are left out.
-        """
-        query = select(entries).where(in_reach(entries, reach), filed_within(path), kept())
-        alive = (entries.c.tier == Tier.WARM.value) | (entries.c.frozen_at > now)
-        query = query.where(alive if tier is None else alive & (entries.c.tier == tier.value))
-        query = query.order_by(entries.c.importance.desc(), entries.c.created_at.desc()).limit(_LOOKED_AT)
-        scored = [replace(entry, score=current_score(entry, now)) for entry in await self._found(query)]
-        return sorted(scored, key=lambda entry: (-entry.score, entry.id))[:limit]
-
-    async def with_url(self, reach: Reach, fragment: str, *, limit: int) -> list[TierEntry]:
-        """Entries of either tier with a URL that holds a text, in whatever case, the best first."""
-        wanted = fragment.casefold()
-        found = [
-            entry for entry in await self._with_urls(reach) if any(wanted in url.casefold() for url in urls(entry))
-        ]
-        return found[:limit]
-
-    async def urls(self, reach: Reach) -> list[str]:
-        """Every URL that an entry of either tier holds, each once, those of the best entries first."""
-        return list(dict.fromkeys(url for entry in await self._with_urls(reach) for url in urls(entry)))
+        return [entry for _, entry in ranked[:limit]]
 
     async def size(self, scope: Scope) -> tuple[int, int]:
         """How many warm entries a scope has, and their bytes."""
@@ -262,20 +239,17 @@ class WarmStore:
         query = select(entries).where(in_scope(entries, scope), entries.c.id.in_(ids))
         return [entry_of_row(row) for row in await tx.connection.execute(query)]
 
-    async def _with_urls(self, reach: Reach) -> list[TierEntry]:
-        query = select(entries).where(in_reach(entries, reach), kept(), entries.c.metadata["urls"].is_not(None))
-        return [
-            entry for entry in await self._found(query.order_by(entries.c.score.desc(), entries.c.id)) if urls(entry)
-        ]
 
-    async def _found(self, query: Any) -> list[TierEntry]:
-        async with self._database.read() as connection:
-            return [entry_of_row(row) for row in await connection.execute(query)]
-
-
-def urls(entry: TierEntry) -> tuple[str, ...]:
-    """The URLs of an entry."""
-    return tuple(entry.metadata.get("urls", ()))
+def _reinforced(row: Row[Any], at: datetime) -> dict[str, Any]:
+    worth = {"importance": row.importance, "created_at": row.created_at, "access_count": row.access_count + 1}
+    return {
+        **scope_values(scope_of_row(row)),
+        "of_id": row.id,
+        "access_count": row.access_count + 1,
+        "touched_at": as_stored(at),
+        "frozen_at": frozen_at(**worth),
+        "score": score_at(at, **worth),
+    }
 
 
 def _sizes(scope: Scope) -> Any:

@@ -80,7 +80,7 @@ async def _live(folder: Path, steps: list[str | tuple[str, str, float]]) -> None
             elif step == "find":
                 found = await system.stores.warm.search(reach_of_scope(ANN), "entry", limit=2, now=clock.now())
                 async with system.transaction() as tx:
-                    await system.stores.warm.reinforce(tx, found, at=clock.now())
+                    await system.stores.warm.reinforce(tx, [(one.scope, one.id) for one in found], at=clock.now())
             elif step == "undo" and jobs:
                 with suppress(InvalidInput):
                     await system.oversight.undo.take_back(ANN, origin_of(jobs.pop()), by=By())

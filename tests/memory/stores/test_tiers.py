@@ -92,7 +92,7 @@ async def test_what_is_old_and_worth_little_is_archived_and_what_is_used_stays(s
     assert used is not None
     async with system.transaction() as tx:
         for _ in range(5):
-            await system.stores.warm.reinforce(tx, [used], at=START)
+            await system.stores.warm.reinforce(tx, [(ANN, used.id)], at=START)
         later = START + timedelta(days=31)
         gone = await system.stores.warm.evict(ANN, tx, change=CHANGE, at=later)
     assert [eviction.entry.text for eviction in gone] == ["A passing remark"]
@@ -104,7 +104,7 @@ async def test_a_search_changes_nothing_and_only_what_was_given_is_reinforced(sy
     await keep(system, "Coffee in Oslo")
     [best] = await system.stores.warm.search(REACH, "tea in oslo", limit=1, now=START)
     async with system.transaction() as tx:
-        await system.stores.warm.reinforce(tx, [best], at=START)
+        await system.stores.warm.reinforce(tx, [(ANN, best.id)], at=START)
     counts = {entry.text: entry.access_count for entry in await system.stores.warm.all(ANN)}
     assert counts == {"Tea in Oslo": 1, "Coffee in Oslo": 0}
 
