@@ -51,6 +51,7 @@ _MEMORY_WORK: Mapping[str, Callable[[str, str], str]] = {
     "reconcile_facts": reconciled,
     "write_episode": story_told,
     "rebuild_tree": lambda _material, _agent: _NO_TREE_OPERATIONS,
+    "search_tree": lambda _material, _agent: "",  # a rule knows no more than the keyword search that then takes over
 }
 
 _QUESTIONS = 2

@@ -14,6 +14,7 @@ from bot.tools_journal import JOURNAL_TOOLS
 from bot.tools_letta import LETTA_TOOLS
 from bot.tools_memory import MEMORY_TOOLS
 from bot.tools_reminders import REMINDER_TOOLS
+from bot.tools_tiers import TIER_TOOLS
 from bot.tools_working import WORKING_TOOLS
 from memory.parameters import MemoryParameters, ToolNames
 from memory.policy.presets import parts_of
@@ -21,7 +22,7 @@ from memory.policy.presets import parts_of
 _NAMED = {ToolNames.MEMGPT: MEMORY_TOOLS, ToolNames.LETTA: LETTA_TOOLS}
 _OTHERS = (*JOURNAL_TOOLS, *WORKING_TOOLS, *REMINDER_TOOLS)
 
-TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *LETTA_TOOLS, *_OTHERS, *EXPERIENCE_TOOLS)
+TOOL_TABLE: tuple[Tool, ...] = (*MEMORY_TOOLS, *LETTA_TOOLS, *_OTHERS, *EXPERIENCE_TOOLS, *TIER_TOOLS)
 """Every tool of the program's own, under all its names."""
 
 
@@ -37,4 +38,5 @@ def toolbox_for(
     """
     parts = parts_of(parameters.preset)
     own = (*_NAMED[parameters.tool_names], *_OTHERS) if parts.tools else ()
-    return Toolbox((*own, *(EXPERIENCE_TOOLS if parts.experience else ()), *further), served)
+    experience, tiers = EXPERIENCE_TOOLS if parts.experience else (), TIER_TOOLS if parts.tiers else ()
+    return Toolbox((*own, *experience, *tiers, *further), served)

@@ -32,6 +32,7 @@ from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.tree_rebuilder import TreeRebuilder
+from memory.processes.tree_search import TreeSearch
 from memory.processes.window import FOLD, Window
 from memory.services import Services, Stores
 from memory.stores.answer_posts import AnswerPostStore
@@ -214,9 +215,13 @@ def open_services(
         attempts=parameters.job_attempts,
         process=process,
     )
+    tree_search = TreeSearch(
+        tree=stores.tree, warm=stores.warm, hot=stores.hot, model=memory_model, in_force=in_force, clock=clock
+    )
     return Services(
         database=database,
         stores=stores,
+        tree_search=tree_search,
         retriever=Retriever(
             database=database,
             recall=stores.recall,
@@ -225,6 +230,7 @@ def open_services(
             facts=stores.facts,
             episodes=stores.episodes,
             procedures=stores.procedures,
+            tree_search=tree_search,
             search=stores.search,
             clock=clock,
             preferences=stores.preferences,

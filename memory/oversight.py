@@ -155,6 +155,7 @@ class Oversight:
             archival=stores.archival,
             episodes=stores.episodes,
             procedures=stores.procedures,
+            entries=stores.warm,
             sessions=stores.sessions,
         )
 

@@ -5,16 +5,21 @@ Invariant: nothing is saved where the person asked that nothing be remembered, n
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import replace
 from datetime import date, datetime, time
 
+from memory.errors import NotKept
 from memory.exchange import Exchange, Place
+from memory.policy.tree_search import entries_among
+from memory.processes.tree_search import TreeFindings
 from memory.records import Change, Passage, SearchHit, StoredMessage
 from memory.saving import saving
 from memory.services import Services
 
 
 class Paging:
-    """Core memory, recall and archival memory as the agent uses them.
+    """Core memory, recall, archival memory and the tree of categories as the agent uses them.
 
     Args:
         place: the conversation.
@@ -93,6 +98,18 @@ class Paging:
             embedded=embedded,
             periods=await self._services.retriever.periods(self._place.reach, query),
         )
+
+    async def tree_search(self, exchange: Exchange, query: str, *, limit: int) -> TreeFindings:
+        """Search by the tree of categories. What is given counts as used where anything may be kept."""
+        scope, services = self._place.scope, self._services
+        found = await services.tree_search.search(scope, self._place.reach, query, limit=limit)
+        entries = entries_among(found.hits, scope.person)
+        if entries and exchange.session.kept:
+            with suppress(NotKept):
+                async with saving(services, exchange) as tx:
+                    await self._stores.warm.reinforce(tx, entries, at=services.clock.now())
+        zone = await self._stores.preferences.zone(scope)
+        return replace(found, hits=tuple(hit.seen_from(zone) for hit in found.hits))
 
     async def messages_between(self, first: date, last: date, *, limit: int) -> list[StoredMessage]:
         """Past messages of these days and those between them, oldest first."""

@@ -43,6 +43,13 @@ class Fading(StrEnum):
     STEADY = "steady"
 
 
+class TreeMode(StrEnum):
+    """What chooses the categories in which a search by the tree looks."""
+
+    KEYWORD = "keyword"
+    LLM = "llm"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryParameters:
     """The numbers of the memory system.
@@ -73,6 +80,7 @@ class MemoryParameters:
         similar_facts: stored facts that a new one is compared with.
         retrieved_facts: facts shown with a message, at most.
         retrieved_episodes: earlier sessions shown with a message, at most.
+        retrieved_entries: distilled entries shown with a message, at most.
         retrieved_procedures: procedures shown with a message, at most.
         reconcile_floor: similarity below which a stored fact is not compared; contradictions often look unlike.
         max_deletes: facts that one exchange may retire unless the person asked to forget.
@@ -93,6 +101,7 @@ class MemoryParameters:
         warm_eviction_threshold: what is worth too little.
         cold_retention_years: how long a frozen entry is kept.
         tree_max_nodes, tree_max_depth, tree_max_children, tree_max_bytes: how large the tree of categories may be.
+        tree_search_mode: what chooses the categories in which a search by the tree looks.
         tree_prune: how long a category may be empty and idle.
         consolidation_interval: time between two quick consolidations.
         closed_scope_kept: how long what was said on a server is kept after the bot has left it.
@@ -124,6 +133,7 @@ class MemoryParameters:
     similar_facts: int = 5
     retrieved_facts: int = 5
     retrieved_episodes: int = 2
+    retrieved_entries: int = 5
     retrieved_procedures: int = 2
     reconcile_floor: float = 0.0
     max_deletes: int = 3
@@ -151,6 +161,7 @@ class MemoryParameters:
     tree_max_depth: int = 4
     tree_max_children: int = 10
     tree_max_bytes: int = 2_048
+    tree_search_mode: TreeMode = TreeMode.KEYWORD
     tree_prune: timedelta = timedelta(days=60)
     consolidation_interval: timedelta = timedelta(hours=2)
     closed_scope_kept: timedelta = timedelta(days=30)

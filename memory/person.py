@@ -26,6 +26,7 @@ from memory.policy.hot_state import as_json
 from memory.policy.journal import printed
 from memory.policy.presets import parts_of
 from memory.policy.relevance import has_content
+from memory.policy.tree_search import entries_among
 from memory.policy.working_memory import shown
 from memory.ports import EmbeddedQuery, TokenCounter
 from memory.processes.episode_writer import WRITE_EPISODE
@@ -212,14 +213,17 @@ class PersonMemory:
         parts = parts_of(parameters.preset)
         return Wanted(
             hits=parameters.retrieved_hits if parts.retrieval else 0,
-            facts=parameters.retrieved_facts if parts.fact_search else 0,
+            facts=parameters.retrieved_facts if parts.facts else 0,
             episodes=parameters.retrieved_episodes if parts.experience else 0,
             procedures=parameters.retrieved_procedures if parts.experience else 0,
+            entries=parameters.retrieved_entries if parts.tiers else 0,
+            by_tree_alone=not parts.meaning,
         )
 
     async def _embedded(self, new: NewMessage) -> EmbeddedQuery | None:
-        wanted = not self._wanted().nothing and has_content(new.message.text)
-        return await self._services.retriever.embed(new.message.text) if wanted else None
+        wanted = self._wanted()
+        compared = not (wanted.nothing or wanted.by_tree_alone) and has_content(new.message.text)
+        return await self._services.retriever.embed(new.message.text) if compared else None
 
     async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """What a prompt of this conversation holds before any message."""
@@ -329,6 +333,7 @@ class PersonMemory:
         """Note what the reply was given, and add the job that learns from the exchange."""
         scope, exchange_id = self.place.scope, exchange.user.id
         await self._services.feedback.hear(scope, tx, conversation=self.place.conversation, text=exchange.user.text)
+        await self._stores.warm.reinforce(tx, entries_among(given, scope.person), at=at)
         await self._stores.reply_sources.note(
             scope, tx, exchange_id=exchange_id, conversation=self.place.conversation, hits=given, at=at
         )

@@ -30,6 +30,7 @@ from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
+from memory.processes.tree_search import TreeSearch
 from memory.processes.window import Window
 from memory.stores.answer_posts import AnswerPostStore
 from memory.stores.archival import ArchivalStore
@@ -179,6 +180,7 @@ class Services:
     database: Database
     stores: Stores
     retriever: Retriever
+    tree_search: TreeSearch
     feedback: Feedback
     window: Window
     journaling: Journaling

@@ -48,6 +48,7 @@ class MemorySystem:
         importer: puts back what an export wrote.
         retraction: follows what people edit and delete on their platforms.
         feedback: hears what people make known of answers.
+        tree_search: finds what is filed in categories.
         consolidator: archives what fades, and brings what matters most to hand.
         places: follows which servers, teams and channels the bot is in.
         in_force: the numbers, which may be changed at run time.
@@ -66,6 +67,7 @@ class MemorySystem:
         self.importer = importer
         self.retraction = services.retraction
         self.feedback = services.feedback
+        self.tree_search = services.tree_search
         self.consolidator = services.consolidator
         self.places = services.places
         self.in_force = services.in_force

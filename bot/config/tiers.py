@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from bot.config.fields import DEFAULTS, setting
+from memory.parameters import TreeMode
 
 
 class TierSettings(BaseModel):
@@ -39,6 +40,15 @@ class TierSettings(BaseModel):
     tree_max_children: int = setting(DEFAULTS.tree_max_children, "Categories right below one.", "10", ge=4, le=100)
     tree_max_bytes: int = setting(
         DEFAULTS.tree_max_bytes, "Size of the tree of categories in a prompt, in bytes.", "2048", ge=256, le=100_000
+    )
+    tree_search_mode: TreeMode = setting(
+        DEFAULTS.tree_search_mode,
+        "What chooses the categories in which a message's answer is looked for. keyword: its words. llm: the memory "
+        "model, which is asked before each answer.",
+        "llm",
+    )
+    retrieved_entries: int = setting(
+        DEFAULTS.retrieved_entries, "Recent and archived events shown with a message, at most.", "5", ge=0, le=50
     )
     tree_prune_days: float = setting(
         60.0, "Days after which a category that holds nothing and was not used goes.", "60", gt=0

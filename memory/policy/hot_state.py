@@ -123,6 +123,15 @@ def shown_value(state: HotState) -> dict[str, Any]:
     return told
 
 
+def parts_by_path(state: HotState) -> dict[str, str]:
+    """What people and models are shown in parts, such as ``active_context/events``, each as JSON."""
+    parts: dict[str, Any] = {}
+    for name, value in shown_value(state).items():
+        inner = {f"{name}/{key}": one for key, one in value.items()} if name == "active_context" else {name: value}
+        parts |= inner
+    return {path: json.dumps(value, ensure_ascii=False) for path, value in parts.items()}
+
+
 def as_json(state: HotState) -> str:
     """Its form in a prompt."""
     return json.dumps(shown_value(state), ensure_ascii=False, separators=(",", ":"))

@@ -1,7 +1,7 @@
 """From what every source found to one list: each thing once, the best of each kind, in one order.
 
 Invariant: of two hits that say the same the one of the more lasting kind stays, and what is left out loses no number,
-date, name or link that the other does not hold.
+date, name or link that the other does not hold. An entry is left out beside the message that it was made from.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def merged(found: Sequence[SearchHit], most: Mapping[Source, int]) -> tuple[Sear
         if counts[kind] < most.get(kind, 0):
             counts[kind] += 1
             chosen.append(hit)
-    return tuple(chosen)
+    whole = {hit.record_id for hit in chosen if hit.source is Source.RECALL}
+    return tuple(hit for hit in chosen if hit.source is not Source.ENTRY or whole.isdisjoint(hit.message_ids))
 
 
 def _counted_as(source: Source) -> Source:

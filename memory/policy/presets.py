@@ -16,8 +16,8 @@ class Parts:
         core_memory: core memory stands in the prompt.
         retrieval: past messages and documents are looked up for each message.
         rolling_summary: sessions are summed up when they end.
-        facts: facts are learned after each exchange.
-        fact_search: facts are looked up for each message by their words and meaning.
+        facts: facts are learned after each exchange, and looked up for each message.
+        meaning: what is looked up is looked for by its meaning, too, and not by words and categories alone.
         tiers: events are distilled into tiers and filed in a tree of categories, by which they are looked up; the hot
             state and the tree stand in the prompt.
         experience: sessions become episodes when they end; those and procedures are looked up for each message.
@@ -28,7 +28,7 @@ class Parts:
     retrieval: bool
     rolling_summary: bool
     facts: bool
-    fact_search: bool
+    meaning: bool
     tiers: bool
     experience: bool
 
@@ -39,16 +39,16 @@ _NOTHING = Parts(
     retrieval=False,
     rolling_summary=False,
     facts=False,
-    fact_search=False,
+    meaning=False,
     tiers=False,
     experience=False,
 )
-_PAGING = replace(_NOTHING, tools=True, core_memory=True, retrieval=True)
+_PAGING = replace(_NOTHING, tools=True, core_memory=True, retrieval=True, meaning=True)
 _PARTS = {
-    Preset.FULL: replace(_PAGING, rolling_summary=True, facts=True, fact_search=True, tiers=True, experience=True),
+    Preset.FULL: replace(_PAGING, rolling_summary=True, facts=True, tiers=True, experience=True),
     Preset.PAGING: _PAGING,
     Preset.ROLLING: replace(_NOTHING, rolling_summary=True),
-    Preset.FACTS: replace(_NOTHING, facts=True, fact_search=True),
+    Preset.FACTS: replace(_NOTHING, facts=True, meaning=True),
     Preset.TIERED: replace(_NOTHING, facts=True, tiers=True),
 }
 

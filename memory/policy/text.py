@@ -41,6 +41,7 @@ DATA_TAGS = (
     "entries",
     "category_tree",
     "hot_memory",
+    "query",
 )
 """Every tag that a prompt uses to mark data."""
 

@@ -21,7 +21,7 @@ from memory.policy.loose_json import read_json
 from memory.policy.relevance import has_content, speaks_of_oneself
 from memory.policy.text import clean
 from memory.policy.tiers import current_score
-from memory.records import ROOT, Fact, SearchHit, Source, TierEntry, Tree, TreeNode
+from memory.records import ROOT, Fact, Scope, SearchHit, Source, TierEntry, Tree, TreeNode
 
 MOST_ROUTES = 5
 FOLLOWED_ROUTES = 3
@@ -183,6 +183,11 @@ def fact_hits(found: Iterable[Fact], routes: Sequence[Route], query: str) -> lis
                 )
             )
     return _ranked(hits)
+
+
+def entries_among(hits: Iterable[SearchHit], person: str) -> list[tuple[Scope, int]]:
+    """The scopes and ids of those results that are entries of a person's own; those of linked accounts are not."""
+    return [(hit.scope, hit.record_id) for hit in hits if hit.source is Source.ENTRY and hit.scope.person == person]
 
 
 def in_common(words: Collection[str], text: str) -> list[str]:

@@ -20,6 +20,7 @@ from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.reply_sources import ReplySource, ReplySources, ReplySourceStore
 from memory.stores.sessions import SessionStore
+from memory.stores.tier_search import EntryReader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +69,7 @@ class Provenance:
 
     Args:
         replies: what each was given.
-        facts, recall, archival, episodes, procedures: what can be given.
+        facts, recall, archival, episodes, procedures, entries: what can be given.
         sessions: knows the communities of conversations.
     """
 
@@ -81,6 +82,7 @@ class Provenance:
         archival: ArchivalStore,
         episodes: EpisodeStore,
         procedures: ProcedureStore,
+        entries: EntryReader,
         sessions: SessionStore,
     ) -> None:
         self._replies = replies
@@ -89,6 +91,7 @@ class Provenance:
         self._archival = archival
         self._episodes = episodes
         self._procedures = procedures
+        self._entries = entries
         self._sessions = sessions
 
     async def of_last_reply(self, scope: Scope, conversation: str) -> Explanation | None:
@@ -117,6 +120,7 @@ class Provenance:
             Source.ARCHIVAL: self._document,
             Source.EPISODE: self._episode,
             Source.PROCEDURE: self._procedure,
+            Source.ENTRY: self._entry,
         }
         read = reads.get(source.source)
         given = await read(source) if read else None
@@ -150,6 +154,11 @@ class Provenance:
         for procedure in await self._procedures.get(reach_of_scope(source.scope), [source.record_id]):
             text, still_true = procedure_shown(procedure.how_to), procedure.state is ProcedureState.APPROVED
             return Given(source=source, text=text, at=procedure.updated_at, still_true=still_true)
+        return None
+
+    async def _entry(self, source: ReplySource) -> Given | None:
+        for entry in await self._entries.get(reach_of_scope(source.scope), [source.record_id]):
+            return Given(source=source, text=entry.text, at=entry.created_at)
         return None
 
     async def _messages(self, scope: Scope, message_ids: Sequence[int]) -> tuple[SourceMessage, ...]:

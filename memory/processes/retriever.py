@@ -27,6 +27,7 @@ from memory.policy.relevance import asks, has_content
 from memory.policy.time_expressions import Period
 from memory.ports import Clock, EmbeddedQuery
 from memory.processes.times_asked import TimesAsked
+from memory.processes.tree_search import Routes, TreeSearch
 from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore, Trace
 from memory.stores.episodes import EpisodeStore
@@ -59,12 +60,16 @@ class Wanted:
 
     Attributes:
         hits: messages and documents together.
+        entries: what is filed in the categories that the message is about.
+        by_tree_alone: meanings are not compared: what is filed is also found by its words, and so are facts.
     """
 
     hits: int = 0
     facts: int = 0
     episodes: int = 0
     procedures: int = 0
+    entries: int = 0
+    by_tree_alone: bool = False
 
     @property
     def nothing(self) -> bool:
@@ -79,6 +84,7 @@ class Wanted:
             Source.FACT: self.facts,
             Source.EPISODE: self.episodes,
             Source.PROCEDURE: self.procedures,
+            Source.ENTRY: self.entries,
         }
 
 
@@ -106,6 +112,7 @@ class Retriever:
         facts: what is lastingly true.
         episodes: what happened.
         procedures: how things are to be done.
+        tree_search: finds what is filed in categories.
         search: embeds the query, once for all sources.
         clock: says what "yesterday" is in a query, and when a source failed.
         preferences: know the time zone in which a person's days begin.
@@ -124,6 +131,7 @@ class Retriever:
         facts: FactStore,
         episodes: EpisodeStore,
         procedures: ProcedureStore,
+        tree_search: TreeSearch,
         search: SearchStore,
         clock: Clock,
         preferences: PreferenceStore,
@@ -134,6 +142,7 @@ class Retriever:
         self._facts = facts
         self._episodes = episodes
         self._procedures = procedures
+        self._tree_search = tree_search
         self._search = search
         self._clock = clock
         self._failed_at: dict[Source, datetime] = {}
@@ -168,14 +177,28 @@ class Retriever:
             return Retrieved()
         began = time.perf_counter()
         query = shortened(query)
-        if embedded is None:
+        if wanted.by_tree_alone:
+            embedded = EmbeddedQuery()
+        elif embedded is None:
             embedded = await self.embed(query)
         periods = await self.periods(reach, query)
+        routes = None
+        if wanted.entries and self._tree_search.asks_a_model:  # which takes longer than anything else here
+            routes = await self._tree_search.routes(scope, reach, query, unasked=floor)
         found: dict[Source, list[SearchHit]] = {}
         searches = self._searches(
-            scope, reach, query, wanted, found, exclude=exclude, floor=floor, embedded=embedded, periods=periods
+            scope,
+            reach,
+            query,
+            wanted,
+            found,
+            exclude=exclude,
+            floor=floor,
+            embedded=embedded,
+            periods=periods,
+            routes=routes,
         )
-        await self._search_all(reach, searches, found)
+        await self._search_all(reach, searches, found, facts_are_filed=wanted.by_tree_alone)
         answers = dict(found)
         failed = tuple(source for source in searches if source not in answers)
         self._failed_at |= dict.fromkeys(failed, self._clock.now())
@@ -206,7 +229,7 @@ class Retriever:
         scope = await self._search.newest_scope()
         if scope is None:
             return ()
-        wanted = Wanted(hits=1, facts=1, episodes=1, procedures=1)
+        wanted = Wanted(hits=1, facts=1, episodes=1, procedures=1, entries=1)
         reach = reach_of_person(scope.person)
         return (await self.retrieve(scope, reach, _TRIAL_QUERY, wanted=wanted, floor=False)).failed
 
@@ -222,11 +245,13 @@ class Retriever:
         exclude: frozenset[int],
         floor: bool,
         embedded: EmbeddedQuery,
+        routes: Routes | None,
     ) -> dict[Source, _Search]:
         """The searches to make, by source, in their order. A new source gets its line here.
 
         Args:
             found: what was found when a search begins.
+            routes: the categories to look into where a model chose them.
         """
         trace = Trace.LATER if floor else Trace.NEVER
         of_days = periods if not floor or asks(query) else ()
@@ -258,15 +283,38 @@ class Retriever:
             searches[Source.PROCEDURE] = partial(
                 self._procedures.applicable, reach, query, limit=limit, embedded=embedded, floor=floor
             )
+        if limit := wanted.entries:
+            searches[Source.ENTRY] = partial(
+                self._tree_search.filed,
+                scope,
+                reach,
+                query,
+                limit=limit,
+                routes=routes,
+                words=wanted.by_tree_alone,
+                unasked=floor,
+                exclude=exclude,
+            )
         return searches
 
     async def _search_all(
-        self, reach: Reach, searches: Mapping[Source, _Search], found: dict[Source, list[SearchHit]]
+        self,
+        reach: Reach,
+        searches: Mapping[Source, _Search],
+        found: dict[Source, list[SearchHit]],
+        *,
+        facts_are_filed: bool,
     ) -> None:
-        """Search one source after the other; ``found`` fills with what each found, those that fail left out."""
+        """Search one source after the other; ``found`` fills with what each found, those that fail left out.
+
+        Args:
+            facts_are_filed: the search for entries finds facts, too, and is made where there are facts alone.
+        """
 
         async def search_all() -> None:
             held = await self._search.held(reach)
+            if facts_are_filed and Source.FACT in held:
+                held |= {Source.ENTRY}
             for source, search in searches.items():
                 try:
                     found[source] = await search() if source in held else []

@@ -117,11 +117,11 @@ def instructions(agent_name: str, audience: str, tools: Sequence[ToolSpec], part
     Args:
         agent_name: the name it answers to.
         audience: who hears the conversation, and what follows from it, as ``policy.audience.audience_note`` gives it.
-        tools: the tools offered; without any, nothing is said of tools.
+        tools: the tools offered; without any, or without those that write to memory, nothing is said of tools.
         parts: the parts of memory at work; nothing is said of the others.
     """
     kinds = "\n".join(line for at_work, line in _MEMORY_LINES if at_work(parts))
-    guide = _tool_guide(tools) if tools else ""
+    guide = _tool_guide(tools) if parts.tools and tools else ""
     return (
         Template(template("instructions"))
         .substitute(agent_name=agent_name, audience=audience, memory=kinds, tool_guide=guide)
@@ -231,7 +231,7 @@ class _PartOfData:
 _PARTS_OF_DATA = (
     _PartOfData(tag="facts", sources=frozenset({Source.FACT})),
     _PartOfData(tag="past_interactions", sources=frozenset({Source.EPISODE})),
-    _PartOfData(tag="retrieved", sources=frozenset({Source.RECALL, Source.ARCHIVAL})),
+    _PartOfData(tag="retrieved", sources=frozenset({Source.RECALL, Source.ARCHIVAL, Source.ENTRY})),
     _PartOfData(
         tag="procedures",
         sources=frozenset({Source.PROCEDURE}),

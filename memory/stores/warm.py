@@ -156,7 +156,8 @@ class WarmStore(EntryReader):
 
     async def reinforce(self, tx: Transaction, given: Collection[tuple[Scope, int]], *, at: datetime) -> None:
         """Count that these very entries, by their scopes and ids, were given to somebody."""
-        found = (await tx.connection.execute(select(entries).where(with_keys(entries, given), kept()))).all()
+        here = select(entries).where(with_keys(entries, given), kept())
+        found = (await tx.connection.execute(here)).all() if given else []
         if not found:
             return
         await tx.connection.execute(_REINFORCE, [_reinforced(row, at) for row in found])

@@ -25,7 +25,7 @@ from memory.messages import ModelRequest, ToolCall, user_message
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_scope
 from memory.processes.undo import By
-from memory.records import NewMessage, ProcedureState, Scope
+from memory.records import Change, NewMessage, ProcedureState, Scope
 from tests.desk import OPERATOR, Desk, admin
 from tests.fakes import START, ScriptedModel
 from tests.world import World, running
@@ -167,12 +167,21 @@ async def messages_of_days(world: World, place: str) -> object:
     return await memory.paging.messages_between(first, last, limit=100)
 
 
+async def by_category(world: World, place: str) -> object:
+    own = world.memory(where=where("ann", place)).place
+    change, now = Change(actor="system", reason="test"), world.clock.now()
+    async with world.system.transaction() as tx:
+        await world.system.stores.tree.add_node(own.scope, tx, path="tea", description=ABOUT, change=change, at=now)
+    return await world.system.tree_search.search(own.scope, own.reach, ABOUT, limit=50)
+
+
 WAYS: tuple[Callable[[World, str], Awaitable[object]], ...] = (
     prompt,
     search,
     journal,
     fact_history,
     episodes,
+    by_category,
     procedures,
     approved_procedures,
     messages_of_days,
@@ -195,6 +204,7 @@ TOOL_CALLS: dict[str, tuple[dict[str, Any], ...]] = {
     "archival_memory_insert": ({"content": SAVED},),
     "archival_memory_search": (QUERY,),
     "episode_search": (QUERY, {**QUERY, **DAYS}),
+    "memory_tree_search": (QUERY,),
     "save_procedure": ({"name": SAVED, "description": SAVED, "steps": [SAVED]},),
     "memory": (
         {"operation": "read"},
@@ -299,6 +309,7 @@ async def test_each_tool_shows_what_the_place_may_see_and_no_more(world: World) 
     assert showing >= {
         "recall_search",
         "episode_search",
+        "memory_tree_search",
         "archival_search",
         "conversation_search_date",
         "memory",
