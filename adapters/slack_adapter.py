@@ -15,8 +15,6 @@ from typing import Any
 import structlog
 from aiohttp import web
 from slack_bolt.async_app import AsyncApp
-from slack_bolt.authorization import AuthorizeResult
-from slack_bolt.response import BoltResponse
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
@@ -24,6 +22,8 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from adapters.slack_access import check_scopes, check_tokens
 from adapters.slack_actions import SlackActions
 from adapters.slack_answers import SlackAnswers
+from adapters.slack_app import bolt_app
+from adapters.slack_catching_up import SlackCatchingUp
 from adapters.slack_commands import SlackCommands
 from adapters.slack_delivery import SlackDelivery
 from adapters.slack_directory import SlackDirectory
@@ -47,7 +47,9 @@ from bot.chat import (
     OutgoingMessage,
 )
 from bot.commands import Commands
+from bot.last_seen import LastSeen
 from bot.listener import IsForUs, plainly_for_us
+from bot.look_back import LookBack
 from memory.ports import Clock, Sleep, SystemClock
 
 SLACK_API = "https://slack.com/api/"
@@ -67,8 +69,10 @@ class SlackAdapter:
         app_token: ``xapp-...``; with it events come over Socket Mode.
         signing_secret: without an app token, events come over HTTP and must carry its signature.
         api_url: another address for Slack's API, as ``https://host/api/``.
+        last_seen, look_back: what was seen in each conversation, and what is kept of late; without both, nothing that
+            was missed is asked for.
         clock: tells how long names and channels are remembered.
-        sleep: waits before a sign is shown.
+        sleep: waits before a sign is shown, and where Slack limits how often it is asked.
     """
 
     platform = "slack"
@@ -85,6 +89,8 @@ class SlackAdapter:
         app_token: str | None = None,
         signing_secret: str | None = None,
         api_url: str | None = None,
+        last_seen: LastSeen | None = None,
+        look_back: LookBack | None = None,
         clock: Clock | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
@@ -103,9 +109,13 @@ class SlackAdapter:
         self._client = AsyncWebClient(token=bot_token, base_url=self._api_url, retry_handlers=[], logger=self._logger)
         self._files = SlackFiles(self._client, token=bot_token, api_url=self._api_url)
         self._clock = clock or SystemClock()
+        self._last_seen = last_seen
+        self._look_back = look_back
+        self._sleep = sleep
         self._signs = SlackSigns(self._client, sleep=sleep)
         self._app: AsyncApp | None = None
         self._intake: SlackIntake | None = None
+        self._catching_up: SlackCatchingUp | None = None
         self._commands: SlackCommands | None = None
         self._actions: SlackActions | None = None
         self._underway = Underway()
@@ -145,17 +155,46 @@ class SlackAdapter:
             is_for_us=self._is_for_us,
             on_change=self._on_change,
             commands=self._commands,
+            last_seen=self._last_seen,
         )
-        self._app = self._bolt_app(identity, self._intake)
+        if self._last_seen is not None and self._look_back is not None:
+            self._catching_up = SlackCatchingUp(
+                self._client,
+                self._intake,
+                team=identity["team_id"],
+                last_seen=self._last_seen,
+                look_back=self._look_back,
+                sleep=self._sleep,
+            )
+        self._app = bolt_app(
+            identity,
+            self._intake,
+            self._commands,
+            self._actions,
+            bot_token=self._bot_token,
+            api_url=self._api_url,
+            logger=self._logger,
+        )
         await self._on_change(PlaceEntered(place=f"team:{identity['team_id']}"))
+        await self._begin_to_receive(self._app)
+        _log.info("slack_started", team=identity["team_id"], mode=self._mode)
+
+    async def _begin_to_receive(self, app: AsyncApp) -> None:
         if self._app_token:
-            self._socket = SocketConnection(self._app, self._client, self._app_token, logger=self._logger)
+            self._socket = SocketConnection(
+                app, self._client, self._app_token, logger=self._logger, on_return=self._catch_up
+            )
             await self._socket.open()
             if self._stopped.is_set():
                 await self._socket.close()
                 return
             self._watch = asyncio.create_task(self._socket.watch())
-        _log.info("slack_started", team=identity["team_id"], mode=self._mode)
+        else:
+            self._catch_up()
+
+    def _catch_up(self) -> None:
+        if self._catching_up is not None and not self._stopped.is_set():
+            self._catching_up.begin()
 
     def _take_calls(self, table: Commands, identity: AsyncSlackResponse, directory: SlackDirectory) -> None:
         actions = self._action_table or Actions((), table)
@@ -179,6 +218,8 @@ class SlackAdapter:
     async def stop(self) -> None:
         """Take nothing in any more, finish storing what has come, disconnect. Safe twice and at any time."""
         self._stopped.set()
+        if self._catching_up:
+            await self._catching_up.stop()
         if self._intake:
             await self._intake.drain()
         await self._underway.stop()
@@ -188,6 +229,11 @@ class SlackAdapter:
             await asyncio.gather(self._watch, return_exceptions=True)
         if self._socket:
             await self._socket.close()
+
+    async def caught_up(self) -> None:
+        """Wait until what was missed has been asked for."""
+        if self._catching_up:
+            await self._catching_up.settled()
 
     async def closed(self) -> None:
         """Wait until the adapter has stopped for good.
@@ -251,45 +297,6 @@ class SlackAdapter:
         if self._delivery is None:
             raise DeliveryFailed("Slack has not been started.")
         return self._delivery
-
-    def _bolt_app(self, identity: AsyncSlackResponse, intake: SlackIntake) -> AsyncApp:
-        async def authorize() -> AuthorizeResult:
-            return AuthorizeResult(
-                enterprise_id=identity.get("enterprise_id"),
-                team_id=identity["team_id"],
-                bot_user_id=identity["user_id"],
-                bot_id=identity.get("bot_id"),
-                bot_token=self._bot_token,
-            )
-
-        async def take_in(body: dict[str, Any], next_: Callable[[], Awaitable[None]]) -> BoltResponse | None:
-            if self._actions is not None and (begun := self._actions.receive(body)) is not None:
-                return BoltResponse(status=begun)
-            if body.get("type") == "event_callback":
-                return BoltResponse(status=await intake.receive(body))
-            if body.get("type") == "app_rate_limited":
-                _log.warning("slack_withholds_events", minute=body.get("minute_rate_limited"))
-                return BoltResponse(status=200)
-            if self._commands is not None and (begun := self._commands.receive(body)) is not None:
-                return BoltResponse(status=begun)
-            await next_()
-            return None
-
-        async def not_stored(error: Exception) -> BoltResponse:
-            _log.error("slack_message_not_stored", error=type(error).__name__)
-            _log.debug("slack_message_not_stored_because", exc_info=error)
-            return BoltResponse(status=500)
-
-        app = AsyncApp(
-            name="keepsake",
-            client=AsyncWebClient(base_url=self._api_url, logger=self._logger),
-            authorize=authorize,
-            request_verification_enabled=False,  # done in _answer_http, before anything is parsed
-            logger=self._logger,
-        )
-        app.use(take_in)
-        app.error(not_stored)
-        return app
 
     async def _answer_http(self, request: web.Request) -> web.StreamResponse:
         if self._app is None:

@@ -95,12 +95,30 @@ def _change_of_message(event: Mapping[str, Any], team: str) -> SlackEdit | Messa
         return MessagesDeleted(channel=key, ids=(message["ts"],))
     if message.get("bot_id") or _content(message) == _content(event.get("previous_message") or {}):
         return None  # a link got its preview, or a thread a reply
+    return _edit(message, team, channel, at=moment_of(event.get("ts") or message["edited"]["ts"]))
+
+
+def change_of_shown(post: Mapping[str, Any], *, team: str, channel: str) -> SlackEdit | MessagesDeleted | None:
+    """The change that a message has behind it, as Slack's history shows it; None where it has none.
+
+    Args:
+        post: as ``conversations.history`` or ``conversations.replies`` shows it.
+        team: the workspace.
+        channel: the channel's id.
+    """
+    if post.get("subtype") == _TOMBSTONE:
+        return MessagesDeleted(channel=channel_key(team, channel), ids=(post["ts"],))
+    edited = (post.get("edited") or {}).get("ts")
+    return None if edited is None or post.get("bot_id") else _edit(post, team, channel, at=moment_of(edited))
+
+
+def _edit(message: Mapping[str, Any], team: str, channel: str, *, at: datetime) -> SlackEdit:
     return SlackEdit(
         team=team,
         channel=channel,
         ts=message["ts"],
         text=message.get("text") or "",
-        at=moment_of(event.get("ts") or message["edited"]["ts"]),
+        at=at,
         files=tuple(map(file_of, message.get("files") or ())),
     )
 

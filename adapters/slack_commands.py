@@ -127,9 +127,9 @@ class SlackCommands:
 
         Slack brings a message again when our answer was lost, and in group chats as two events; it is run once.
         """
-        text = self._plain(post.text, post.team)
-        if not (words := text.split(maxsplit=1)) or words[0].lower() not in _WORDS:
+        if not self.is_command(post):
             return None
+        text = self._plain(post.text, post.team)
         if (post.channel, post.ts) in self._seen:
             return HTTPStatus.OK
         path = ReplyPath(channel=post.channel, kind=post.kind, thread_ts=post.thread_ts, user=post.user)
@@ -140,6 +140,11 @@ class SlackCommands:
             if len(self._seen) > _MOST_SEEN:
                 del self._seen[next(iter(self._seen))]
         return status
+
+    def is_command(self, post: SlackPost) -> bool:
+        """Whether a message is a command."""
+        words = self._plain(post.text, post.team).split(maxsplit=1)
+        return bool(words) and words[0].lower() in _WORDS
 
     def _slash_call(self, body: Mapping[str, Any]) -> _Call:
         team = body["team_id"]

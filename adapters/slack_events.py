@@ -89,6 +89,12 @@ def moment_of(ts: str) -> datetime:
     return _EPOCH + timedelta(seconds=int(seconds), microseconds=int(fraction.ljust(6, "0")[:6]))
 
 
+def ts_of(moment: datetime) -> str:
+    """The inverse of ``moment_of``."""
+    seconds, rest = divmod(moment - _EPOCH, timedelta(seconds=1))
+    return f"{seconds}.{rest.microseconds:06}"
+
+
 def read_post(body: Mapping[str, Any], *, bot_user: str) -> SlackPost | None:
     """The post that an event brings, or None if nobody says anything with it.
 
@@ -223,8 +229,13 @@ class Address:
 
 
 def address_of(conversation: Conversation) -> Address:
+    """The address of a conversation."""
+    return address_at(conversation.key)
+
+
+def address_at(key: str) -> Address:
     """The inverse of the key that ``conversation_of`` writes."""
-    _, _, channel, *thread = conversation.key.split(":", 3)
+    _, _, channel, *thread = key.split(":", 3)
     return Address(channel=channel, thread_ts=thread[0] if thread else None)
 
 

@@ -10,12 +10,12 @@ import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 import structlog
 
-from adapters.slack_changes import SlackEdit, read_change
+from adapters.slack_changes import SlackEdit, channel_key, read_change
 from adapters.slack_commands import SlackCommands
 from adapters.slack_directory import SlackDirectory
 from adapters.slack_events import ChannelKind, SlackPost, conversation_of, read_post
@@ -23,11 +23,14 @@ from adapters.slack_text import from_slack, mentioned_users
 from bot.attachments import named
 from bot.changes import MessageEdited, OnChange, PlatformChange, ignore_change
 from bot.chat import AttachedFile, Conversation, IncomingMessage, OnMessage
+from bot.last_seen import LastSeen
 from bot.listener import IsForUs, plainly_for_us
 from bot.speaking import Heard, Speaker
 
 _MOST_NAMES = 10
 _DRAIN_PATIENCE = 5.0
+
+_Result = TypeVar("_Result")
 
 _log = structlog.get_logger(__name__)
 
@@ -43,6 +46,7 @@ class SlackIntake:
         is_for_us: says which messages are for the bot.
         on_change: follows edits and deletions, and which channels the bot is in.
         commands: run for messages that are commands; those are not stored.
+        last_seen: notes the last message of each conversation.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class SlackIntake:
         is_for_us: IsForUs = plainly_for_us,
         on_change: OnChange = ignore_change,
         commands: SlackCommands | None = None,
+        last_seen: LastSeen | None = None,
     ) -> None:
         self._bot_user = bot_user
         self._bot_name = bot_name
@@ -63,6 +68,7 @@ class SlackIntake:
         self._is_for_us = is_for_us
         self._on_change = on_change
         self._commands = commands
+        self._last_seen = last_seen
         self._order: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._open = 0
         self._idle = asyncio.Event()
@@ -80,21 +86,37 @@ class SlackIntake:
         if post is None:
             change = read_change(body, bot_user=self._bot_user)
             if change is not None:
-                await self._in_order(_channel_of(body), self._follow(change))
+                await self.follow(change, channel=_channel_of(body))
             return HTTPStatus.OK
         if post.is_to_us and self._commands is not None and (begun := self._commands.receive_post(post)) is not None:
             return begun
         await self._in_order(post.channel, self._store(post))
         return HTTPStatus.OK
 
-    async def _in_order(self, channel: str, work: Awaitable[None]) -> None:
+    async def follow(self, change: SlackEdit | PlatformChange, *, channel: str) -> None:
+        """Have a change of a channel followed, after what was said there before it."""
+        await self._in_order(channel, self._follow(change))
+
+    async def take_late(self, event: Mapping[str, Any], *, team: str, channel: str) -> bool:
+        """Store a message that was missed, as Slack's history shows it; whether it was new and for us.
+
+        A command that was missed is not run any more.
+        """
+        post = read_post(_as_event(event, team, channel), bot_user=self._bot_user)
+        if self._draining or post is None:
+            return False
+        if post.is_to_us and self._commands is not None and self._commands.is_command(post):
+            return False
+        return await self._in_order(channel, self._store(post, late=True))
+
+    async def _in_order(self, channel: str, work: Awaitable[_Result]) -> _Result:
         """Do something after what was begun before it in the same channel."""
         self._open += 1
         self._idle.clear()
         try:
             lock = self._order.setdefault(channel, asyncio.Lock())
             async with lock:
-                await work
+                return await work
         finally:
             self._open -= 1
             if not self._open:
@@ -109,19 +131,33 @@ class SlackIntake:
         except TimeoutError:
             _log.warning("slack_drain_timed_out", messages=self._open)
 
-    async def _store(self, post: SlackPost) -> None:
+    async def _store(self, post: SlackPost, *, late: bool = False) -> bool:
         if post.speaker is Speaker.OURSELVES:
-            return
+            return False
         heard = await self._heard(post)
-        if await self._is_for_us(heard):
-            new = await self._on_message(heard.message)
-            _log.info("slack_message_received", channel=post.channel, ts=post.ts, new=new)
+        if late:
+            heard = replace(heard, message=replace(heard.message, late=True))
+        for_us = await self._is_for_us(heard)
+        new = for_us and await self._on_message(heard.message)
+        if for_us:
+            _log.info("slack_message_received", channel=post.channel, ts=post.ts, new=new, late=late)
+        self._note(post, heard.message.conversation if for_us else None)
+        return new
+
+    def _note(self, post: SlackPost, answered_in: Conversation | None) -> None:
+        """Note a message as seen: in its channel, unless it stands in a thread; and where it is answered."""
+        if self._last_seen is None:
+            return
+        keys = set() if answered_in is None else {answered_in.key}
+        if post.thread_ts in (None, post.ts):
+            keys.add(channel_key(post.team, post.channel))
+        for key in keys:
+            self._last_seen.note(key, post.ts, post.sent_at)
 
     async def said(self, event: Mapping[str, Any], conversation: Conversation) -> IncomingMessage | None:
         """A message of a known conversation as Slack's history shows it; None if nobody said anything with it."""
         _, team, channel, *_ = conversation.key.split(":")
-        body = {"team_id": team, "event": {"channel": channel, **event}}
-        post = read_post(body, bot_user=self._bot_user)
+        post = read_post(_as_event(event, team, channel), bot_user=self._bot_user)
         return None if post is None else replace((await self._heard(post)).message, conversation=conversation)
 
     async def _follow(self, change: SlackEdit | PlatformChange) -> None:
@@ -171,6 +207,11 @@ class SlackIntake:
 
     async def _kind(self, post: SlackPost) -> ChannelKind:
         return post.kind if post.kind is not ChannelKind.UNKNOWN else await self._directory.kind(post.channel)
+
+
+def _as_event(event: Mapping[str, Any], team: str, channel: str) -> dict[str, Any]:
+    """A message as Slack's history shows it, in the form in which it would have been told."""
+    return {"team_id": team, "event": {"channel": channel, **event}}
 
 
 def _channel_of(body: Mapping[str, Any]) -> str:

@@ -9,9 +9,12 @@ Invariant: ``watch`` ends only when the connection is closed on purpose or Slack
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+from collections.abc import Callable
 
 import structlog
+from aiohttp import WSMessage
 from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 from slack_bolt.async_app import AsyncApp
 from slack_sdk.errors import SlackApiError
@@ -32,6 +35,7 @@ class SocketConnection:
         client: speaks to Slack.
         app_token: the app-level token.
         logger: where the library writes.
+        on_return: told when the connection is there, the first time and after each break. Does not raise.
         check_every: seconds between two looks at the connection.
         give_up_after: seconds without a connection after which it is opened anew.
     """
@@ -43,6 +47,7 @@ class SocketConnection:
         app_token: str,
         *,
         logger: logging.Logger,
+        on_return: Callable[[], None],
         check_every: float = 10.0,
         give_up_after: float = 60.0,
     ) -> None:
@@ -50,6 +55,8 @@ class SocketConnection:
         self._client = client
         self._app_token = app_token
         self._logger = logger
+        self._on_return = on_return
+        self._is_renewed = False
         self._check_every = check_every
         self._give_up_after = give_up_after
         self._handler: AsyncSocketModeHandler | None = None
@@ -113,9 +120,23 @@ class SocketConnection:
         answer = await self._client.apps_connections_open(app_token=self._app_token)
         self._handler = AsyncSocketModeHandler(self._app, self._app_token, self._logger, self._client)
         self._handler.client.wss_uri = answer["url"]
+        self._handler.client.on_message_listeners.append(self._listen)
+        self._is_renewed = False
         try:
             async with asyncio.timeout(_CONNECT_PATIENCE):
                 await self._handler.connect_async()  # type: ignore[no-untyped-call]  # the library's
         except (TimeoutError, asyncio.CancelledError):
             await self.close()
             raise
+
+    async def _listen(self, message: WSMessage) -> None:
+        """Tell breaks from renewals, by what Slack says before and after."""
+        if not message.data.startswith("{"):
+            return
+        match json.loads(message.data).get("type"):
+            case "disconnect":
+                self._is_renewed = True
+            case "hello":
+                renewed, self._is_renewed = self._is_renewed, False
+                if not renewed:
+                    self._on_return()

@@ -302,6 +302,8 @@ def _slack(application: Application) -> SlackAdapter | None:
         app_token=_revealed(settings.slack_app_token),
         signing_secret=_revealed(settings.slack_signing_secret),
         api_url=settings.slack_api_url,
+        last_seen=application.last_seen,
+        look_back=application.look_back,
     )
 
 

@@ -155,6 +155,12 @@ def label_of(element: Mapping[str, Any]) -> str:
     return str(element["text"]["text"])
 
 
+def _is_since(message: Mapping[str, Any], params: Mapping[str, Any]) -> bool:
+    """Whether a message is not before ``oldest``; one of just then is in question alone."""
+    oldest = params.get("oldest", "")
+    return bool(message["ts"] > oldest or (message["ts"] == oldest and params.get("inclusive") in ("1", "true", True)))
+
+
 def _view_of(params: Mapping[str, Any]) -> dict[str, Any]:
     view = params["view"]
     return dict(json.loads(view)) if isinstance(view, str) else dict(view)
@@ -262,11 +268,12 @@ class SlackDouble:
 
     def delete(self, post: dict[str, Any], *, tombstone: bool = False) -> dict[str, Any]:
         """Somebody deletes a post; the event of it. With a ``tombstone`` it began a thread, which is still there."""
-        self.messages[post["channel"]].remove(post)
-        ts = self._next_ts()
+        posts, ts = self.messages[post["channel"]], self._next_ts()
         if not tombstone:
+            posts.remove(post)
             return self._changed_message("message_deleted", post, post, ts, deleted_ts=post["ts"])
         stone = {"type": "message", "subtype": "tombstone", "text": "This message was deleted.", "ts": post["ts"]}
+        posts[posts.index(post)] = stone
         return self._changed_message("message_changed", post, post, ts, message=stone)
 
     def react(self, user: str, post: Mapping[str, Any], name: str, *, taken_back: bool = False) -> dict[str, Any]:
@@ -649,7 +656,7 @@ class SlackDouble:
         messages = [
             message
             for message in self.messages[params["channel"]]
-            if message.get("thread_ts") in (None, message["ts"]) and message["ts"] > params.get("oldest", "")
+            if message.get("thread_ts") in (None, message["ts"]) and _is_since(message, params)
         ]
         return self._page(sorted(messages, key=lambda message: message["ts"], reverse=True), params)
 
@@ -659,7 +666,7 @@ class SlackDouble:
         thread = [
             message
             for message in self.messages[params["channel"]]
-            if message["ts"] == root or (message.get("thread_ts") == root and message["ts"] > params.get("oldest", ""))
+            if message["ts"] == root or (message.get("thread_ts") == root and _is_since(message, params))
         ]
         return self._page(thread, params) if thread else {"ok": False, "error": "thread_not_found"}
 

@@ -17,8 +17,23 @@ from tests.doubles import slack as double
 from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SlackDouble
 
 
+class Returns:
+    """Counts how often the connection said that it is there."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self) -> None:
+        self.count += 1
+
+
 @pytest.fixture
-async def connection(slack: SlackDouble) -> AsyncIterator[SocketConnection]:
+def returns() -> Returns:
+    return Returns()
+
+
+@pytest.fixture
+async def connection(slack: SlackDouble, returns: Returns) -> AsyncIterator[SocketConnection]:
     logger = logging.getLogger("tests.slack_socket")
     logger.setLevel(logging.CRITICAL)
     client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[], logger=logger)
@@ -33,6 +48,7 @@ async def connection(slack: SlackDouble) -> AsyncIterator[SocketConnection]:
         client,
         APP_TOKEN,
         logger=logger,
+        on_return=returns,
         check_every=0.02,
         give_up_after=0.1,
     )
@@ -42,7 +58,7 @@ async def connection(slack: SlackDouble) -> AsyncIterator[SocketConnection]:
 
 
 async def test_an_address_that_slack_no_longer_accepts_is_replaced(
-    slack: SlackDouble, connection: SocketConnection
+    slack: SlackDouble, connection: SocketConnection, returns: Returns
 ) -> None:
     watch = asyncio.create_task(connection.watch())
     await slack.connected(1)
@@ -51,7 +67,18 @@ async def test_an_address_that_slack_no_longer_accepts_is_replaced(
     await slack.connected(2)
     await (await slack.deliver({"type": "reaction_added"})).wait()
     assert connection.connected
+    assert returns.count == 2
     watch.cancel()
+
+
+async def test_a_renewal_that_slack_announces_counts_as_no_break(
+    slack: SlackDouble, connection: SocketConnection, returns: Returns
+) -> None:
+    await slack.connected(1)
+    await slack.disconnect()
+    await slack.connected(2)
+    await (await slack.deliver({"type": "reaction_added"})).wait()
+    assert returns.count == 1
 
 
 async def test_a_token_withdrawn_while_running_ends_the_watch_with_the_reason(

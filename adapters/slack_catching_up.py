@@ -1,0 +1,209 @@
+"""What happened in Slack while the connection was away: events of it are sent for some minutes, and then never again.
+
+Each conversation that went on lately is asked for once: what is new in it is taken in and marked as late; what was
+edited or deleted, seen by what is kept of it, is followed as if it had just happened.
+
+Invariant: one look at a time, bounded in conversations, messages and time; it gives up where Slack would have it wait
+for long, and leaves to the next look what it did not come to.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import structlog
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+
+from adapters.slack_changes import change_of_shown, channel_key
+from adapters.slack_errors import TRANSPORT_ERRORS, error_code, retry_after
+from adapters.slack_events import address_at, ts_of
+from adapters.slack_history import Shown, shown_since
+from adapters.slack_intake import SlackIntake
+from bot.changes import MessagesDeleted
+from bot.last_seen import LastSeen
+from bot.look_back import LookBack
+from memory.ports import Sleep
+
+_PLATFORM = "slack"
+_TRIES = 3
+_LONGEST_WAIT = 60.0
+
+_log = structlog.get_logger(__name__)
+
+
+class _GivenUp(Exception):
+    """Slack would have us wait for longer than anybody waits for a late answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Place:
+    """A conversation that is to be asked for.
+
+    Attributes:
+        key: its key.
+        seen: the last message that was seen in it, after which others are new; None to look for changes alone.
+        kept: the posts that are kept of it, with the times at which they were last edited.
+    """
+
+    key: str
+    seen: str | None
+    kept: Mapping[str, datetime | None]
+
+    @property
+    def oldest(self) -> str:
+        """From where on it is asked for."""
+        return min((*self.kept, *([] if self.seen is None else [self.seen])))
+
+
+class SlackCatchingUp:
+    """Catches up in one workspace.
+
+    Args:
+        client: speaks to Slack.
+        intake: takes in what is found.
+        team: the workspace.
+        last_seen: what was seen in each conversation.
+        look_back: what is kept of late.
+        sleep: waits where Slack limits how often it is asked.
+    """
+
+    def __init__(
+        self,
+        client: AsyncWebClient,
+        intake: SlackIntake,
+        *,
+        team: str,
+        last_seen: LastSeen,
+        look_back: LookBack,
+        sleep: Sleep,
+    ) -> None:
+        self._client = client
+        self._intake = intake
+        self._team = team
+        self._last_seen = last_seen
+        self._look_back = look_back
+        self._sleep = sleep
+        self._running: asyncio.Task[None] | None = None
+        self._again = False
+        self._settled = asyncio.Event()
+
+    def begin(self) -> None:
+        """The connection is there (again): catch up in the background."""
+        self._last_seen.lost(_PLATFORM)
+        if self._running is not None and not self._running.done():
+            self._again = True
+            return
+        self._settled.clear()
+        self._running = asyncio.create_task(self._run())
+        self._running.add_done_callback(self._ended)
+
+    async def settled(self) -> None:
+        """Wait until a look has come to its end since the connection was there last."""
+        await self._settled.wait()
+
+    async def stop(self) -> None:
+        """Look for nothing more; what is still missing is found after the next start."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.wait({self._running})
+
+    async def _run(self) -> None:
+        while True:
+            self._again = False
+            await self._catch_up()
+            if not self._again:
+                break
+
+    async def _catch_up(self) -> None:
+        places = deque(await self._places())
+        late = changes = 0
+        try:
+            while places:
+                place = places.popleft()
+                shown = await self._shown(place)
+                if shown is not None:
+                    changes += await self._follow(place, shown)
+                    late += await self._take_in(place, shown, places)
+        except _GivenUp:
+            _log.warning("slack_catching_up_given_up", left=len(places) + 1)
+        else:
+            self._last_seen.caught_up(_PLATFORM)
+        if late or changes:
+            _log.info("slack_caught_up", messages=late, changes=changes)
+
+    async def _places(self) -> list[_Place]:
+        seen, earliest = await self._last_seen.on(_PLATFORM), ts_of(self._last_seen.not_before)
+        found = []
+        for key in dict.fromkeys((*seen, *await self._look_back.conversations(_PLATFORM))):
+            kept = await self._look_back.posts(key)
+            since = max(seen[key].message, earliest) if key in seen else None
+            if key.split(":")[1] == self._team and (kept or since is not None):
+                found.append(_Place(key=key, seen=since, kept=kept))
+        return found
+
+    async def _shown(self, place: _Place) -> Shown | None:
+        """What Slack shows of a conversation; None where it shows nothing. Raises _GivenUp."""
+        for _ in range(_TRIES):
+            try:
+                return await shown_since(self._client, address_at(place.key), oldest=place.oldest)
+            except SlackApiError as error:
+                wait = retry_after(error)
+                if wait is None:
+                    _log.info("missed_channel_skipped", channel=place.key, error=error_code(error))
+                    return None
+                if wait > _LONGEST_WAIT:
+                    break
+                await self._sleep(wait)
+            except TRANSPORT_ERRORS as error:
+                _log.info("missed_channel_skipped", channel=place.key, error=type(error).__name__)
+                return None
+        raise _GivenUp
+
+    async def _follow(self, place: _Place, shown: Shown) -> int:
+        """Follow what was changed; how much that was."""
+        if not (place.kept and shown.posts):
+            return 0
+        channel = address_at(place.key).channel
+        changes = [change_of_shown(post, team=self._team, channel=channel) for post in shown.posts]
+        gone = {ts for change in changes if isinstance(change, MessagesDeleted) for ts in change.ids}
+        here = {post["ts"] for post in shown.posts} - gone
+        missing = tuple(sorted(ts for ts in place.kept if shown.covers(ts) and ts not in here))
+        count = 0
+        if missing:
+            deleted = MessagesDeleted(channel=channel_key(self._team, channel), ids=missing)
+            await self._intake.follow(deleted, channel=channel)
+            count += len(missing)
+        for change in changes:
+            if change is None or isinstance(change, MessagesDeleted) or change.ts not in place.kept:
+                continue
+            known = place.kept[change.ts]
+            if known is None or known < change.at:
+                await self._intake.follow(change, channel=channel)
+                count += 1
+        return count
+
+    async def _take_in(self, place: _Place, shown: Shown, places: deque[_Place]) -> int:
+        """Take in what is new, and have the threads asked for that it began; how much that was."""
+        if place.seen is None:
+            return 0
+        channel = address_at(place.key).channel
+        count = 0
+        for post in shown.posts:
+            if post["ts"] <= place.seen or not await self._intake.take_late(post, team=self._team, channel=channel):
+                continue
+            count += 1
+            if post.get("reply_count"):
+                thread = f"{channel_key(self._team, channel)}:{post['ts']}"
+                places.append(_Place(key=thread, seen=post["ts"], kept={}))
+        return count
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._settled.set()
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _log.error("slack_catching_up_failed", error=type(error).__name__, exc_info=error)

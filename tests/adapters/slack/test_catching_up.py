@@ -1,0 +1,167 @@
+"""What happened in Slack while the connection was away is found afterwards, over the real client library."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.command_table import COMMAND_TABLE
+from bot.commands import Commands, Services
+from bot.config import load_settings
+from bot.last_seen import LastSeen
+from bot.look_back import LookBack
+from tests.adapters.slack.running import started
+from tests.desk import learning
+from tests.doubles.slack import BOT_USER, SlackDouble, error, rate_limited
+from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
+from tests.world import World, running
+
+LATE = "(This is late: I was away when you wrote.)"
+LEARNS = {"Oslo": [{"text": "User lives in Oslo"}], "Rome": [{"text": "User lives in Rome"}]}
+OSLO, ROME = "I live in Oslo.", "I live in Rome."
+
+
+@asynccontextmanager
+async def bot(slack: SlackDouble, folder: Path, **given: Any) -> AsyncIterator[World]:
+    """The whole application; the context begins when it has caught up."""
+    clock = FakeClock()
+    model, memory_model = ScriptedModel(default="Nice."), learning(LEARNS)
+    async with running(
+        folder, clock=clock, model=model, memory_model=memory_model, channel=RecordingChannel("slack"), drafts=False
+    ) as world:
+        last_seen = LastSeen(system=world.system, clock=clock, reach=timedelta(hours=1))
+        services = Services(system=world.system, settings=load_settings(env_file=None), clock=clock)
+        kept: dict[str, Any] = {
+            "last_seen": last_seen,
+            "look_back": LookBack(system=world.system, clock=clock, reach=timedelta(days=1)),
+            "on_change": world.following.apply,
+            "commands": Commands(COMMAND_TABLE, services),
+            "clock": clock,
+        }
+        accept, listening = world.following.accept, world.listener.is_for_us
+        async with started(slack, accept, is_for_us=listening, **{**kept, **given}) as adapter:
+            world.handler.attach({"slack": adapter})
+            await adapter.caught_up()
+            await world.handler.idle()
+            await world.system.settle()
+            yield world
+            await world.handler.idle()
+            await world.system.settle()
+        await last_seen.flush()
+
+
+async def said(slack: SlackDouble, world: World, channel: str, text: str, **fields: Any) -> dict[str, Any]:
+    """Somebody says something to the bot, and it answers."""
+    post = slack.message("U1", channel, text, **fields)
+    await (await slack.deliver({**post, "channel_type": "im" if channel == "D1" else "channel"})).wait()
+    await world.handler.idle()
+    await world.system.settle()
+    return post
+
+
+def answers(slack: SlackDouble, channel: str) -> list[tuple[str | None, bool]]:
+    """Of each answer in a channel, the thread it is in and whether it says that it is late."""
+    return [(post.get("thread_ts"), LATE in post["text"]) for post in slack.posts(channel)]
+
+
+async def test_what_was_missed_in_direct_chats_channels_and_threads_is_answered_once_and_marked_as_late(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    hello = f"<@{BOT_USER}>"
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", OSLO)
+        thread = (await said(slack, world, "C1", f"{hello} Hello."))["ts"]
+    slack.message("U1", "D1", "I have a cat.")
+    slack.message("U1", "C1", "In the thread.", thread_ts=thread)
+    root = slack.message("U2", "C1", f"{hello} A thread that begins meanwhile.", reply_count=1)
+    slack.message("U2", "C1", "And goes on.", thread_ts=root["ts"])
+    slack.message("U2", "C1", "For nobody.")
+    for _ in range(2):
+        async with bot(slack, tmp_path):
+            pass
+        assert answers(slack, "D1") == [(None, False), (None, True)]
+        assert sorted(answers(slack, "C1")) == [
+            (thread, False), (thread, True), (root["ts"], True), (root["ts"], True)
+        ]  # fmt: skip
+
+
+async def test_a_connection_that_breaks_is_caught_up_with_and_what_slack_sends_again_is_answered_once(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", OSLO)
+        missed = slack.message("U1", "D1", "I have a cat.")
+        await slack.drop()
+        await slack.connected(2)
+        await slack.wait_for_posts(2)
+        await (await slack.deliver({**missed, "channel_type": "im"}, retry_attempt=1)).wait()
+        await said(slack, world, "D1", "Thanks.")
+    assert answers(slack, "D1") == [(None, False), (None, True), (None, False)]
+
+
+async def test_a_command_that_was_missed_is_not_run(slack: SlackDouble, tmp_path: Path) -> None:
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", OSLO)
+    slack.message("U1", "D1", "!mydata delete confirm")
+    async with bot(slack, tmp_path) as world:
+        assert OSLO in str(await world.system.privacy.export("slack:T1:U1"))
+    assert answers(slack, "D1") == [(None, False)]
+
+
+@pytest.mark.parametrize("channel", ["D1", "C1"])
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_what_was_edited_and_deleted_meanwhile_is_followed(
+    slack: SlackDouble, tmp_path: Path, channel: str, deleted: bool
+) -> None:
+    address = "" if channel == "D1" else f"<@{BOT_USER}> "
+    async with bot(slack, tmp_path) as world:
+        post = await said(slack, world, channel, f"{address}{OSLO}")
+        await said(slack, world, "D1", "Something else.")
+        assert "User lives in Oslo" in str(await world.system.privacy.export("slack:T1:U1"))
+    if deleted:
+        slack.delete(post, tombstone=channel == "C1")
+    else:
+        slack.edit(post, f"{address}{ROME}")
+    async with bot(slack, tmp_path) as world:
+        exported = str(await world.system.privacy.export("slack:T1:U1"))
+        assert "Oslo" not in exported
+        assert ("User lives in Rome" in exported) is not deleted
+        assert "Something else." in exported
+
+
+async def test_an_answer_that_was_deleted_meanwhile_is_let_go_of(slack: SlackDouble, tmp_path: Path) -> None:
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", OSLO)
+    slack.messages["D1"].remove(slack.posts("D1")[0])
+    async with bot(slack, tmp_path) as world:
+        exported = str(await world.system.privacy.export("slack:T1:U1"))
+        assert "Nice." not in exported
+        assert OSLO in exported
+
+
+async def test_what_slack_does_not_show_counts_as_kept_and_is_asked_for_again(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    async with bot(slack, tmp_path) as world:
+        post = await said(slack, world, "D1", OSLO)
+    slack.delete(post)
+    slack.message("U1", "D1", "I have a cat.")
+    for answer in (error("not_in_channel"), rate_limited(600)):
+        slack.script("conversations.history", answer)
+        async with bot(slack, tmp_path) as world:
+            assert OSLO in str(await world.system.privacy.export("slack:T1:U1"))
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    slack.script("conversations.history", rate_limited(7))
+    async with bot(slack, tmp_path, sleep=sleep) as world:
+        assert OSLO not in str(await world.system.privacy.export("slack:T1:U1"))
+    assert waited[0] == 7
+    assert answers(slack, "D1") == [(None, False), (None, True)]
