@@ -36,7 +36,9 @@ def consolidate(
         task = bar.add_task("Consolidating", total=None)
         done = with_memory(
             data_dir,
-            lambda app: app.system.consolidator.run_all(mode, progress=lambda seen: bar.update(task, completed=seen)),
+            lambda app: app.system.consolidator.run_all(
+                mode, progress=lambda seen, whole: bar.update(task, completed=seen, total=max(seen, whole))
+            ),
         )
     if as_json:
         print_json({"mode": mode.value, "scopes": done})
@@ -63,3 +65,5 @@ def _of_one(person: str, mode: Mode, *, data_dir: DataDir, as_json: bool) -> Non
             f"{report.scope}: {report.archived_cold} archived, {report.promoted} brought to hand, "
             f"{report.pruned_nodes} categories pruned. To take it back: {report.job}"
         )
+        for finding in report.tree_findings:
+            console.print(f"  {finding}")

@@ -22,6 +22,7 @@ from memory.policy.category_tree import compact
 from memory.policy.consolidation import mode_due
 from memory.policy.hot_state import memory_page, size_of
 from memory.policy.promotion import promoted
+from memory.policy.tree_analysis import findings
 from memory.policy.tree_operations import TreeOperation
 from memory.ports import Clock
 from memory.processes.tree_rebuilder import TreeRebuilder
@@ -39,8 +40,8 @@ MEMORY_PAGE = "MEMORY.md"
 
 _SCOPES_AT_ONCE = 200
 
-Progress = Callable[[int], None]
-"""Is told how many scopes were looked at."""
+Progress = Callable[[int, int], None]
+"""Is told how many scopes were looked at, and how many there were at the start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,9 +128,10 @@ class Consolidator:
 
         Args:
             mode: how thoroughly; None for what is due for each, which for most is nothing.
-            progress: is told how many were looked at.
+            progress: is told how far it is.
         """
         done = seen = 0
+        whole = await self._reports.count_scopes() if progress is not None else 0
         last: Scope | None = None
         while scopes := await self._reports.scopes(after=last, limit=_SCOPES_AT_ONCE):
             for scope in scopes:
@@ -138,7 +140,7 @@ class Consolidator:
                     done += await self._done(scope, wanted, only_if_due=mode is None) is not None
                 seen += 1
                 if progress is not None:
-                    progress(seen)
+                    progress(seen, whole)
             last = scopes[-1]
         return done
 
@@ -204,6 +206,9 @@ class Consolidator:
             report = replace(report, removed_cold=await self._cold.let_go(scope, tx, job=report.job, at=now))
         promotions, hot_size = await self._promoted(scope, tx, warm, change, now)
         tree_size = await self._indexed(scope, tx, change, now)
+        if mode.includes(Mode.FULL):
+            tree = await self._tree.within_transaction(scope, tx, at=now)
+            report = replace(report, tree_findings=findings(tree, limits=self._tree.limits, size=tree_size))
         _, size = await self._warm.size_within(scope, tx)
         return replace(report, promoted=promotions, hot_size_bytes=hot_size, tree_size_bytes=tree_size, warm_bytes=size)
 

@@ -155,6 +155,7 @@ class ConsolidationReport:
         pruned_nodes: categories let go of.
         tree_rebuilt: whether the model went over the tree.
         tree_operations: what it did there, and what was skipped, each in a few words.
+        tree_findings: what a close look at the tree found that could be better.
         removed_cold: frozen entries past the time for which they are kept.
         hot_size_bytes, tree_size_bytes, warm_entries, warm_bytes: sizes afterwards.
     """
@@ -172,6 +173,7 @@ class ConsolidationReport:
     pruned_nodes: int = 0
     tree_rebuilt: bool = False
     tree_operations: tuple[str, ...] = ()
+    tree_findings: tuple[str, ...] = ()
     removed_cold: int = 0
     hot_size_bytes: int = 0
     tree_size_bytes: int = 0

@@ -83,6 +83,12 @@ class ConsolidationStore:
         async with self._database.read() as connection:
             return [scope_of_row(row) for row in await connection.execute(ordered)]
 
+    async def count_scopes(self) -> int:
+        """In how many scopes of everybody there is anything to consolidate."""
+        kept = union(*(select(each.c.person, each.c.audience) for each in (entries, facts))).subquery()
+        async with self._database.read() as connection:
+            return (await connection.execute(select(func.count()).select_from(kept))).scalar_one()
+
     async def standing(self, scope: Scope) -> Standing:
         """By what is decided whether a scope is due."""
         last_of = select(table.c.mode, func.max(table.c.at)).where(in_scope(table, scope)).group_by(table.c.mode)
@@ -118,5 +124,6 @@ class ConsolidationStore:
 def _report(row: Row[Any]) -> ConsolidationReport:
     known = {field.name for field in fields(ConsolidationReport)}
     told = {name: value for name, value in row.report.items() if name in known}
-    told["tree_operations"] = tuple(told.get("tree_operations", ()))
+    for name in ("tree_operations", "tree_findings"):
+        told[name] = tuple(told.get(name, ()))
     return ConsolidationReport(id=row.id, mode=Mode(row.mode), scope=scope_of_row(row), at=row.at, **told)

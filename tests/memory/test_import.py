@@ -230,7 +230,9 @@ async def live_in(house: House, scope: Scope = ANN) -> None:
         event = NewEntry(text="Planted kumquats", category="garden/trees", created_at=START)
         await stores.warm.add(scope, tx, new=event, change=change, at=START)
         await stores.hot.update(scope, tx, key="lesson", value={"text": "Frost kills"}, change=change, at=START)
-        report = ConsolidationReport(id=5, mode=Mode.DAILY, scope=scope, at=START, tree_operations=("add: trees",))
+        report = ConsolidationReport(
+            id=5, mode=Mode.DAILY, scope=scope, at=START, tree_operations=("add: trees",), tree_findings=("Divide it.",)
+        )
         await stores.consolidations.add(scope, tx, report=report)
         secret = await stores.sessions.start(scope, tx, conversation="there", community=None, at=START, kept=False)
         hush = NewMessage(message=user_message("A whisper about quinces."), author="Ann", sent_at=START)

@@ -174,9 +174,9 @@ async def test_each_period_is_consolidated_once_as_thoroughly_as_is_due(house: H
 async def test_everybody_is_consolidated_a_few_at_a_time_and_progress_is_told(house: House) -> None:
     for scope in (ANN, BOB):
         await house.keep("Moved to Oslo.", scope=scope)
-    heard: list[int] = []
-    assert await house.system.consolidator.run_all(Mode.QUICK, progress=heard.append) == 2
-    assert heard == [1, 2]
+    heard: list[tuple[int, int]] = []
+    done = await house.system.consolidator.run_all(Mode.QUICK, progress=lambda *far: heard.append(far))
+    assert (done, heard) == (2, [(1, 2), (2, 2)])
 
 
 async def test_the_model_may_tidy_the_tree_and_what_it_may_not_do_is_skipped(house: House) -> None:
@@ -202,6 +202,15 @@ async def test_the_model_may_tidy_the_tree_and_what_it_may_not_do_is_skipped(hou
     assert filed == {"One": "work/oslo", "Two": "job"}
     assert await house.kept() == before
     assert "travel" not in (await house.stores.tree.load(ANN)).nodes
+
+
+async def test_a_full_one_looks_closely_at_the_tree_and_a_monthly_one_does_not(house: House) -> None:
+    for number in range(21):
+        await house.keep(f"Rose {number} blooms", category="garden")
+    assert (await house.system.consolidator.run(ANN, Mode.MONTHLY)).tree_findings == ()
+    report = await house.system.consolidator.run(ANN, Mode.FULL)
+    assert report.tree_findings == ("garden holds 21 of 21 entries: divide it.",)
+    assert (await house.stores.consolidations.reports(ANN, limit=1)) == [report]
 
 
 async def test_a_model_that_fails_leaves_the_tree_and_the_rest_is_done(house: House) -> None:
