@@ -1,6 +1,7 @@
 """Files about a person's memory that people can read, in a folder for each scope: ``<folder>/<scope slug>/``.
 
-Invariant: a file is there whole or not at all, and none is written or read outside of its scope's folder.
+Invariant: a file is there whole or not at all, and none is written or read outside of its scope's folder: no link is
+followed, and no name leads elsewhere.
 """
 
 from __future__ import annotations
@@ -8,10 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import stat
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from memory.errors import InvalidInput, NotesUnavailable
 from memory.records import Scope, scope_from_slug, scope_slug
+
+LARGEST_NOTE = 1_000_000
+"""Bytes of a note that is read."""
 
 
 class NoteFiles:
@@ -35,14 +41,43 @@ class NoteFiles:
             await asyncio.to_thread(_write, path, text)
 
     async def read(self, scope: Scope, name: str) -> str | None:
-        """A file's text; None where there is none. Raises NotesUnavailable."""
+        """A file's text; None where there is none.
+
+        Raises:
+            InvalidInput: it is a link, no plain file, too large, or no text in UTF-8.
+            NotesUnavailable: it cannot be read.
+        """
         path = self._path(scope, name)
         return None if path is None else await asyncio.to_thread(_read, path)
 
     async def names(self, scope: Scope) -> list[str]:
-        """The names of a scope's files, in their order; links are left out. Raises NotesUnavailable."""
+        """The names of a scope's notes, in their order; links are left out. Raises NotesUnavailable."""
         folder = self.folder_of(scope)
-        return [] if folder is None else await asyncio.to_thread(_names, folder)
+        return [] if folder is None else await asyncio.to_thread(lambda: [path.name for path in _notes(folder)])
+
+    async def refused(self, scope: Scope) -> list[str]:
+        """Why other things in a scope's folder are not read, a sentence each; hidden ones are passed over.
+
+        Raises:
+            NotesUnavailable: the folder cannot be read.
+        """
+        folder = self.folder_of(scope)
+        return [] if folder is None else await asyncio.to_thread(_why_nots, folder)
+
+    async def rewrite(self, scope: Scope, names: Collection[str], change: Callable[[str, str], str]) -> int:
+        """Change some files, in one trip to a thread; how many were.
+
+        Args:
+            scope: whose.
+            names: of files that are there or not yet. What cannot be read as a note is left as it is.
+            change: from a name and the text that is there, empty for none, to the text that is to be there; a file is
+                removed where that is empty.
+
+        Raises:
+            NotesUnavailable: one of them cannot be written; those before it were.
+        """
+        paths = [path for name in names if (path := self._path(scope, name)) is not None]
+        return await asyncio.to_thread(lambda: sum(_rewritten(path, change) for path in paths))
 
     async def erase(self, person: str) -> int:
         """Delete every file of a person; how many. Raises NotesUnavailable."""
@@ -65,27 +100,83 @@ def _write(path: Path, text: str) -> None:
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_folder(path.parent)
         fresh.write_text(text, encoding="utf-8")
         fresh.replace(path)
     except OSError as error:
         raise _unavailable(error) from error
 
 
-def _read(path: Path) -> str | None:
+def _rewritten(path: Path, change: Callable[[str, str], str]) -> bool:
     try:
-        return None if path.is_symlink() else path.read_text(encoding="utf-8", errors="replace")
+        before = _read(path) or ""
+    except InvalidInput:
+        return False
+    after = change(path.name, before)
+    if after == before:
+        return False
+    if after:
+        _write(path, after)
+    else:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise _unavailable(error) from error
+    return True
+
+
+def _read(path: Path) -> str | None:
+    if path.is_symlink():
+        raise InvalidInput(f"{path.name} is a link, which is not followed. Put the file itself there.")
+    try:
+        _check_folder(path.parent)
+        # Neither a link nor a pipe that took the file's place just now is followed or waited for.
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InvalidInput(f"{path.name} is no plain file.")
+            data = file.read(LARGEST_NOTE + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise _unavailable(error) from error
-
-
-def _names(folder: Path) -> list[str]:
+    if len(data) > LARGEST_NOTE:
+        raise InvalidInput(f"{path.name} is larger than {LARGEST_NOTE:,} bytes. Cut it into smaller files.")
     try:
-        found = [path for path in folder.glob("*.md") if path.is_file() and not path.is_symlink()]
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{path.name} is no text in UTF-8. Save it as such.") from error
+
+
+def _all(folder: Path) -> Iterator[Path]:
+    """What lies in a folder but for hidden things, in the order of the names; nothing where it is not there."""
+    try:
+        _check_folder(folder)
+        found = sorted(folder.iterdir()) if folder.is_dir() else []
     except OSError as error:
         raise _unavailable(error) from error
-    return sorted(path.name for path in found if not path.name.startswith("."))
+    return (path for path in found if not path.name.startswith("."))
+
+
+def _notes(folder: Path) -> Iterator[Path]:
+    return (path for path in _all(folder) if path.suffix == ".md" and path.is_file() and not path.is_symlink())
+
+
+def _why_not(path: Path) -> str:
+    if path.is_symlink():
+        return f"{path.name} is a link, which is not followed. Put the file itself there."
+    if not path.is_file():
+        return f"{path.name} is no plain file."
+    return "" if path.suffix == ".md" else f"{path.name} is no note: only files that end in .md are read."
+
+
+def _why_nots(folder: Path) -> list[str]:
+    return [why for path in _all(folder) if (why := _why_not(path))]
+
+
+def _check_folder(folder: Path) -> None:
+    """A scope's folder that is a link would lead elsewhere."""
+    if folder.is_symlink():
+        raise NotesUnavailable(f"The folder {folder.name} in notes is a link, which is not followed. Make it a folder.")
 
 
 def _erase(folder: Path, person: str) -> int:
@@ -96,14 +187,17 @@ def _erase(folder: Path, person: str) -> int:
         except InvalidInput:
             continue
         if scope.person == person:
-            count += sum(1 for path in inner.rglob("*") if path.is_file())
+            count += 0 if inner.is_symlink() else sum(1 for path in inner.rglob("*") if path.is_file())
             _remove(inner)
     return count
 
 
 def _remove(folder: Path) -> None:
     try:
-        shutil.rmtree(folder)
+        if folder.is_symlink():
+            folder.unlink()  # what it leads to is not ours
+        else:
+            shutil.rmtree(folder)
     except FileNotFoundError:
         pass
     except OSError as error:

@@ -17,10 +17,12 @@ from memory.policy.tier_limits import cold_retention, hot_limits, tree_limits, w
 from memory.ports import ChatModel, Clock, Embedder, TextIndex, TokenCounter
 from memory.process_lock import ProcessLock
 from memory.processes.consolidator import Consolidator
+from memory.processes.daily_notes import DailyNotes
 from memory.processes.digests import Digests
 from memory.processes.episode_writer import WRITE_EPISODE, EpisodeWriter
 from memory.processes.feedback import Feedback
 from memory.processes.indexer import Indexer
+from memory.processes.ingest import NoteIngest
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import DIGEST_JOURNAL, Journaling
 from memory.processes.learner import LEARN, Learner
@@ -60,6 +62,7 @@ from memory.stores.journal_sources import JournalSources
 from memory.stores.kept_posts import KeptPostStore
 from memory.stores.last_seen import LastSeenStore
 from memory.stores.links import LinkStore
+from memory.stores.notes_read import NotesReadStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.posts import PostStore
 from memory.stores.preferences import PreferenceStore
@@ -71,6 +74,7 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.tier_days import TierDayStore
 from memory.stores.tree import TreeStore
 from memory.stores.tree_changes import TreeChangeStore
 from memory.stores.usage import UsageStore
@@ -104,6 +108,7 @@ def open_stores(
     procedure_versions = ProcedureVersionStore(database)
     reply_sources = ReplySourceStore(database)
     tree_changes = TreeChangeStore(database, ids)
+    tier_days = TierDayStore(database, zone=parameters.zone)
     tree = TreeStore(database, tree_changes, clock, limits=tree_limits(parameters))
     return Stores(
         sessions=SessionStore(database, ids),
@@ -115,11 +120,13 @@ def open_stores(
         journal=JournalStore(database, search, ids),
         working=WorkingStore(database),
         hot=HotStore(database, limits=hot_limits(parameters)),
-        warm=WarmStore(database, search, tree, limits=warm_limits(parameters)),
+        warm=WarmStore(database, search, tree, tier_days, limits=warm_limits(parameters)),
         cold=ColdStore(database, search, tree, retention=cold_retention(parameters)),
         tree=tree,
         tree_changes=tree_changes,
         consolidations=ConsolidationStore(database),
+        notes_read=NotesReadStore(database),
+        tier_days=tier_days,
         episodes=EpisodeStore(database, search, ids),
         procedures=ProcedureStore(database, search, procedure_versions, ids),
         procedure_versions=procedure_versions,
@@ -156,6 +163,7 @@ def open_services(
     ids: IdSource,
     process: ProcessLock,
     files: NoteFiles,
+    notes_model: ChatModel | None,
 ) -> Services:
     """Build the processes over the stores.
 
@@ -166,8 +174,20 @@ def open_services(
         counter, parameters, clock, ids: what they all share.
         process: tells what other processes on the database live.
         files: notes that people can read.
+        notes_model: reads what people write there; None to read it by rule.
     """
     in_force = ParametersInForce(parameters)
+    ingest = NoteIngest(
+        database=database,
+        files=files,
+        warm=stores.warm,
+        tree=stores.tree,
+        read=stores.notes_read,
+        consent=stores.consent,
+        model=notes_model,
+        in_force=in_force,
+        clock=clock,
+    )
     shared: dict[str, Any] = {
         "database": database,
         "jobs": stores.jobs,
@@ -248,8 +268,17 @@ def open_services(
         prompt_sizes=PromptSizes(),
         jobs=runner,
         consolidator=_consolidator(
-            database, stores, memory_model, in_force, files, counter=counter, clock=clock, ids=ids
+            database,
+            stores,
+            memory_model,
+            in_force,
+            files=files,
+            ingest=ingest,
+            counter=counter,
+            clock=clock,
+            ids=ids,
         ),
+        ingest=ingest,
         files=files,
         places=Places(database, stores.closures, clock),
         retraction=_retraction(database, stores, runner, counter=counter, clock=clock),
@@ -268,8 +297,9 @@ def _consolidator(
     stores: Stores,
     model: ChatModel,
     in_force: ParametersInForce,
-    files: NoteFiles,
     *,
+    files: NoteFiles,
+    ingest: NoteIngest,
     counter: TokenCounter,
     clock: Clock,
     ids: IdSource,
@@ -284,9 +314,12 @@ def _consolidator(
         reports=stores.consolidations,
         rebuilder=TreeRebuilder(tree=stores.tree, warm=stores.warm, model=model, counter=counter, clock=clock),
         files=files,
+        notes=DailyNotes(files=files, journal=stores.journal, in_force=in_force, clock=clock),
+        days=stores.tier_days,
         in_force=in_force,
         ids=ids,
         clock=clock,
+        ingest=ingest,
     )
 
 

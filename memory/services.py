@@ -23,6 +23,7 @@ from memory.processes.consolidator import Consolidator
 from memory.processes.feedback import Feedback
 from memory.processes.importer import RestorableStore
 from memory.processes.indexer import Indexer
+from memory.processes.ingest import NoteIngest
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import Journaling
 from memory.processes.outbox import Outbox
@@ -53,6 +54,7 @@ from memory.stores.journal import JournalStore
 from memory.stores.kept_posts import KeptPostStore
 from memory.stores.last_seen import LastSeenStore
 from memory.stores.links import LinkStore
+from memory.stores.notes_read import NotesReadStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.procedure_versions import ProcedureVersionStore
@@ -63,6 +65,7 @@ from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
 from memory.stores.summaries import SummaryStore
+from memory.stores.tier_days import TierDayStore
 from memory.stores.tree import TreeStore
 from memory.stores.tree_changes import TreeChangeStore
 from memory.stores.usage import UsageStore
@@ -88,6 +91,8 @@ class Stores:
     tree: TreeStore
     tree_changes: TreeChangeStore
     consolidations: ConsolidationStore
+    notes_read: NotesReadStore
+    tier_days: TierDayStore
     episodes: EpisodeStore
     procedures: ProcedureStore
     procedure_versions: ProcedureVersionStore
@@ -128,6 +133,8 @@ class Stores:
             self.tree,
             self.tree_changes,
             self.consolidations,
+            self.notes_read,
+            self.tier_days,
             self.episodes,
             self.procedures,
             self.procedure_versions,
@@ -187,6 +194,7 @@ class Services:
     prompt_sizes: PromptSizes
     jobs: JobRunner
     consolidator: Consolidator
+    ingest: NoteIngest
     files: NoteFiles
     retraction: Retraction
     places: Places

@@ -50,6 +50,7 @@ class MemorySystem:
         feedback: hears what people make known of answers.
         tree_search: finds what is filed in categories.
         consolidator: archives what fades, and brings what matters most to hand.
+        ingest: takes in what people write in their notes.
         places: follows which servers, teams and channels the bot is in.
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
@@ -69,6 +70,7 @@ class MemorySystem:
         self.feedback = services.feedback
         self.tree_search = services.tree_search
         self.consolidator = services.consolidator
+        self.ingest = services.ingest
         self.places = services.places
         self.in_force = services.in_force
         self.prompt_sizes = services.prompt_sizes
@@ -183,6 +185,7 @@ async def open_memory(
     parameters: MemoryParameters,
     clock: Clock,
     notes_folder: Path | None = None,
+    notes_model: ChatModel | None = None,
 ) -> AsyncIterator[MemorySystem]:
     """Open the memory system, and close it at the end of the context.
 
@@ -194,6 +197,7 @@ async def open_memory(
         parameters: every number.
         clock: where the time comes from.
         notes_folder: where files for people are written; None for none.
+        notes_model: reads what people write there; None to read it by rule.
 
     Raises:
         StorageError: the database cannot be used.
@@ -215,6 +219,7 @@ async def open_memory(
         ids=ids,
         process=process,
         files=(files := NoteFiles(notes_folder)),
+        notes_model=notes_model,
     )
     importer = Importer(
         database=database,

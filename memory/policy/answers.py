@@ -126,9 +126,9 @@ def _candidate(item: Any, now: datetime, zone: tzinfo) -> Candidate | None:
         subject=subject,
         predicate=re.sub(r"[\s-]+", "_", predicate.lower()),
         object=object_,
-        confidence=_share(item.get("confidence"), 1.0),
+        confidence=share_of(item.get("confidence"), 1.0),
         category=_category(item.get("category")),
-        importance=_share(item.get("importance"), 0.5),
+        importance=share_of(item.get("importance"), 0.5),
         metadata=metadata_of(text),
         valid_from=_moment(item.get("valid_from"), now, zone, at_its_end=False),
         expires_at=_moment(item.get("expires_at"), now, zone, at_its_end=True),
@@ -151,7 +151,7 @@ def _category(value: Any) -> str:
     return "/".join([part for part in parts if 0 < len(part) <= _LONGEST_TERM][:_DEEPEST_CATEGORY]) or "general"
 
 
-def _share(value: Any, otherwise: float) -> float:
+def share_of(value: Any, otherwise: float) -> float:
     """A share of 1 as a number, as text or in percent; ``otherwise`` for anything else."""
     text = str(value).strip()
     try:

@@ -42,6 +42,7 @@ DATA_TAGS = (
     "category_tree",
     "hot_memory",
     "query",
+    "note",
 )
 """Every tag that a prompt uses to mark data."""
 

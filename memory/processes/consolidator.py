@@ -25,12 +25,14 @@ from memory.policy.promotion import promoted
 from memory.policy.tree_analysis import findings
 from memory.policy.tree_operations import TreeOperation
 from memory.ports import Clock
+from memory.processes.daily_notes import DailyNotes
 from memory.processes.tree_rebuilder import TreeRebuilder
-from memory.records import Change, ConsolidationReport, Mode, Scope, TierEntry
+from memory.records import Change, ConsolidationReport, Mode, Scope, TierCounts, TierEntry
 from memory.stores.cold import ColdStore
 from memory.stores.consolidations import ConsolidationStore
 from memory.stores.facts import FactStore
 from memory.stores.hot import HotStore
+from memory.stores.tier_days import TierDayStore
 from memory.stores.tree import TreeStore
 from memory.stores.warm import WarmStore
 
@@ -73,6 +75,8 @@ class Consolidator:
         reports: what was done.
         rebuilder: asks the model about the tree.
         files: where the page for people is written.
+        notes: writes the journal of each day beside it.
+        days: counts consolidations.
         in_force: the numbers.
         ids: draws the ids of reports.
         clock: dates it.
@@ -91,6 +95,8 @@ class Consolidator:
         reports: ConsolidationStore,
         rebuilder: TreeRebuilder,
         files: NoteFiles,
+        notes: DailyNotes,
+        days: TierDayStore,
         in_force: ParametersInForce,
         ids: IdSource,
         clock: Clock,
@@ -105,6 +111,8 @@ class Consolidator:
         self._reports = reports
         self._rebuilder = rebuilder
         self._files = files
+        self._notes = notes
+        self._days = days
         self._in_force = in_force
         self._ids = ids
         self._clock = clock
@@ -155,7 +163,8 @@ class Consolidator:
                 return None
             report = await self._consolidated(tx, report, operations)
             await self._reports.add(scope, tx, report=report)
-        await self._write_page(scope)
+            await self._days.add(scope, tx, counts=TierCounts(consolidations=1), at=report.at)
+        await self._write_files(scope, mode)
         _log.info("consolidated", mode=mode.value, evicted=report.evicted_warm, pruned=report.pruned_nodes)
         return report
 
@@ -234,15 +243,21 @@ class Consolidator:
         await self._tree.write_index(scope, tx, text=text, at=now)
         return len(text.encode())
 
+    async def _write_files(self, scope: Scope, mode: Mode) -> None:
+        """Write what people can read; where the person was erased meanwhile, nothing of it stays."""
+        try:
+            await self._write_page(scope)
+            if mode.includes(Mode.DAILY):
+                await self._notes.write(scope, whole=mode.includes(Mode.MONTHLY))
+            if not await self._reports.reports(scope, limit=1):
+                await self._files.erase_scope(scope)
+        except NotesUnavailable as error:
+            _log.warning("notes_not_written", error=str(error))
+
     async def _write_page(self, scope: Scope) -> None:
         state = await self._hot.shown(scope)
         if state.version == 0:
             return
         told = self._clock.now().astimezone(self._in_force.current.zone).isoformat(timespec="minutes")
         page = memory_page(state, max_bytes=self._hot.limits.max_bytes, generated_at=told)
-        try:
-            await self._files.write(scope, MEMORY_PAGE, page)
-            if (await self._hot.load(scope)).version == 0:  # the person was erased meanwhile
-                await self._files.erase_scope(scope)
-        except NotesUnavailable as error:
-            _log.warning("memory_page_not_written", error=str(error))
+        await self._files.write(scope, MEMORY_PAGE, page)

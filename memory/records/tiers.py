@@ -184,3 +184,20 @@ class ConsolidationReport:
     def job(self) -> str:
         """The key by which it is undone."""
         return f"consolidate:{self.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierCounts:
+    """How often something happened.
+
+    Attributes:
+        retrievals: searches that gave somebody entries.
+        reinforcements: entries that they gave.
+        evictions: entries that left the warm tier.
+        consolidations: of a scope.
+    """
+
+    retrievals: int = 0
+    reinforcements: int = 0
+    evictions: int = 0
+    consolidations: int = 0

@@ -46,7 +46,16 @@ from memory.schema.settings import (
     token_calibration,
     usage,
 )
-from memory.schema.tiers import consolidations, entries, hot_versions, tree_changes, tree_index, tree_nodes
+from memory.schema.tiers import (
+    consolidations,
+    entries,
+    hot_versions,
+    notes_read,
+    tier_days,
+    tree_changes,
+    tree_index,
+    tree_nodes,
+)
 from memory.schema.work import jobs, journal_entries, reminders, working_memory
 
 PERSONAL_TABLES: tuple[Table, ...] = tuple(table for table in metadata.sorted_tables if table.info.get("personal"))
@@ -79,6 +88,7 @@ __all__ = [
     "memory_blocks",
     "messages",
     "metadata",
+    "notes_read",
     "parameter_changes",
     "passages",
     "preferences",
@@ -89,6 +99,7 @@ __all__ = [
     "search_entries",
     "sessions",
     "summary_versions",
+    "tier_days",
     "token_calibration",
     "tree_changes",
     "tree_index",

@@ -1,4 +1,4 @@
-"""Hot state, warm and cold entries, the category tree, and the consolidations that move between them."""
+"""Hot state, warm and cold entries, the category tree, what moves between them, and notes that were read."""
 
 from __future__ import annotations
 
@@ -77,4 +77,22 @@ consolidations = personal(
     Column("mode", String(16), nullable=False),
     Column("at", UtcDateTime, nullable=False),
     Column("report", JSON, nullable=False),
+)
+
+# What the notes that a person laid down for the bot held when they were read: each is read once.
+notes_read = personal(
+    "notes_read",
+    Column("name", String(200), primary_key=True),
+    Column("digest", String(64), nullable=False),
+    Column("read_at", UtcDateTime, nullable=False),
+    Column("job", String(200)),
+)
+
+tier_days = personal(
+    "tier_days",
+    Column("day", String(10), primary_key=True),
+    Column("retrievals", Integer, nullable=False, default=0),
+    Column("reinforcements", Integer, nullable=False, default=0),
+    Column("evictions", Integer, nullable=False, default=0),
+    Column("consolidations", Integer, nullable=False, default=0),
 )

@@ -34,6 +34,7 @@ from memory.stores.journal_rows import entry_of_row
 from memory.stores.scoped import STATEMENTS_KEPT, in_reach, in_scope, with_keys
 from memory.stores.search import SearchStore
 
+_STANDING = or_(table.c.archived_at.is_(None), table.c.archive_reason == ArchiveReason.DIGESTED.value)
 _OVERFETCH = 2  # what was cleared or has expired is still found, and left out
 
 
@@ -58,6 +59,16 @@ class JournalReader:
         """The last events up to a moment, newest first."""
         query = select(table).where(of_life(in_reach(table, reach)), table.c.at <= until)
         return await self._found(query.order_by(table.c.at.desc(), table.c.id.desc()).limit(limit))
+
+    async def noted_since(self, scope: Scope, start: datetime | None) -> list[JournalEntry]:
+        """What was noted from a moment on, all without one, oldest first: what is in sight or stands in a digest.
+
+        A digest itself is left out, for it tells of other days.
+        """
+        query = select(table).where(in_scope(table, scope), table.c.category != JournalCategory.DIGEST.value, _STANDING)
+        if start is not None:
+            query = query.where(table.c.noted_at >= start)
+        return await self._found(query.order_by(table.c.noted_at, table.c.id))
 
     async def tail(self, scope: Scope, limit: int | None) -> list[JournalEntry]:
         """The newest entries in sight on the agent's work, all without a limit, oldest first."""
@@ -119,9 +130,10 @@ class JournalReader:
             reach, source=Source.JOURNAL, query=query, limit=limit * _OVERFETCH, embedded=embedded
         )
         ranked = rank(found)
-        kept = or_(table.c.archived_at.is_(None), table.c.archive_reason == ArchiveReason.DIGESTED.value)
         keys = {(one.entry.scope, one.entry.record_id) for one in ranked}
-        entries = {entry.id: entry for entry in await self._found(select(table).where(with_keys(table, keys), kept))}
+        entries = {
+            entry.id: entry for entry in await self._found(select(table).where(with_keys(table, keys), _STANDING))
+        }
         usable = [one for one in ranked if one.entry.record_id in entries]
         look = partial(
             self._search.excerpts,

@@ -20,9 +20,10 @@ from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 from memory.database import Database, Transaction
 from memory.policy.decay import frozen_at, score_at
 from memory.policy.fact_text import text_hash
+from memory.policy.metadata import metadata_of
 from memory.policy.tiers import Eviction, WarmLimits, current_score, evictions, size_of_text
 from memory.policy.word_overlap import overlap
-from memory.records import Change, NewEntry, Reach, Scope, Source, Tier, TierEntry
+from memory.records import Change, NewEntry, Reach, Scope, Source, Tier, TierCounts, TierEntry
 from memory.schema import entries
 from memory.stores.scoped import (
     as_stored,
@@ -37,6 +38,7 @@ from memory.stores.scoped import (
     with_keys,
 )
 from memory.stores.search import SearchStore
+from memory.stores.tier_days import TierDayStore
 from memory.stores.tier_rows import entry_id, entry_of_row, kept, searchable_entry
 from memory.stores.tier_search import EntryReader
 from memory.stores.tree import TreeStore
@@ -46,6 +48,8 @@ _log = structlog.get_logger(__name__)
 _CHANGING = (
     "tier",
     "category",
+    "metadata",
+    "bytes",
     "access_count",
     "touched_at",
     "frozen_at",
@@ -68,14 +72,18 @@ class WarmStore(EntryReader):
         database: where the rows are.
         search: indexes their texts.
         tree: files them.
+        days: counts what happens.
         limits: how much is warm.
     """
 
     name = "entries"
 
-    def __init__(self, database: Database, search: SearchStore, tree: TreeStore, *, limits: WarmLimits) -> None:
+    def __init__(
+        self, database: Database, search: SearchStore, tree: TreeStore, days: TierDayStore, *, limits: WarmLimits
+    ) -> None:
         super().__init__(database, search)
         self._tree = tree
+        self._days = days
         self.limits = limits
 
     async def add(
@@ -140,6 +148,7 @@ class WarmStore(EntryReader):
             }
             await tx.connection.execute(update(entries).where(mine).values(**archived))
         await self._tree.recount(scope, tx, paths={eviction.entry.category for eviction in gone})
+        await self._days.add(scope, tx, counts=TierCounts(evictions=len(gone)), at=at)
         if gone:
             tx.after_commit(lambda: _log.info("warm_evicted", entries=len(gone)))
         return gone
@@ -155,17 +164,18 @@ class WarmStore(EntryReader):
         return sorted(scored, key=lambda entry: (-entry.score, entry.id))
 
     async def reinforce(self, tx: Transaction, given: Collection[tuple[Scope, int]], *, at: datetime) -> None:
-        """Count that these very entries, by their scopes and ids, were given to somebody."""
+        """Count that these very entries, by their scopes and ids, were given to somebody by one search."""
         here = select(entries).where(with_keys(entries, given), kept())
         found = (await tx.connection.execute(here)).all() if given else []
         if not found:
             return
         await tx.connection.execute(_REINFORCE, [_reinforced(row, at) for row in found])
-        categories: defaultdict[Scope, set[str]] = defaultdict(set)
+        categories: defaultdict[Scope, list[str]] = defaultdict(list)
         for row in found:
-            categories[scope_of_row(row)].add(row.category)
+            categories[scope_of_row(row)].append(row.category)
         for scope, paths in categories.items():
-            await self._tree.note_use(scope, tx, paths=paths, at=as_stored(at))
+            await self._tree.note_use(scope, tx, paths=set(paths), at=as_stored(at))
+            await self._days.add(scope, tx, counts=TierCounts(retrievals=1, reinforcements=len(paths)), at=at)
 
     async def all(self, scope: Scope) -> list[TierEntry]:
         """The warm entries of a scope, the best first as of their last scoring."""
@@ -183,6 +193,13 @@ class WarmStore(EntryReader):
         ]
         ranked.sort(key=lambda found: (-found[0], found[1].id))
         return [entry for _, entry in ranked[:limit]]
+
+    async def known(self, scope: Scope, texts: Sequence[str]) -> set[str]:
+        """The hashes of those texts that are kept in either tier."""
+        hashes = {text_hash(text) for text in texts}
+        query = select(entries.c.text_hash).where(in_scope(entries, scope), entries.c.text_hash.in_(hashes), kept())
+        async with self._database.read() as connection:
+            return set((await connection.execute(query)).scalars())
 
     async def size(self, scope: Scope) -> tuple[int, int]:
         """How many warm entries a scope has, and their bytes."""
@@ -210,10 +227,12 @@ class WarmStore(EntryReader):
     async def restore(self, scope: Scope, tx: Transaction, rows: Sequence[Mapping[str, Any]]) -> int:
         """Put back entries of an export, searchable; how many were not there. Before the tree, which counts them.
 
+        What has no metadata is given that of its text.
+
         Raises:
             InvalidInput: another entry has the id of one of them.
         """
-        new = await restore_rows(tx, entries, scope, rows, changing=_CHANGING)
+        new = await restore_rows(tx, entries, scope, list(map(_with_metadata, rows)), changing=_CHANGING)
         items = [
             (row["id"], piece)
             for row in new
@@ -251,6 +270,12 @@ def _reinforced(row: Row[Any], at: datetime) -> dict[str, Any]:
         "frozen_at": frozen_at(**worth),
         "score": score_at(at, **worth),
     }
+
+
+def _with_metadata(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    if row["metadata"] or not (found := metadata_of(row["text"])):
+        return row
+    return {**row, "metadata": dict(found), "bytes": size_of_text(row["text"], found)}
 
 
 def _sizes(scope: Scope) -> Any:

@@ -92,15 +92,17 @@ class KeptInScope(Strict):
     summaries: tuple[SummaryVersionRow, ...] = ()
     audit: tuple[AuditRow, ...] = ()
     consent: Annotated[tuple[ConsentRow, ...], Field(max_length=1)] = ()
-    # Work in flight, what the last replies were given, which posts show answers, and which places the bot has left:
-    # of no use to another installation, and not looked at. Links are made by both accounts
-    # alone, never by a file.
+    # Work in flight, what the last replies were given, which posts show answers, which places the bot has left, which
+    # files it has read and how often it did what: of no use to another installation, and not looked at. Links are made
+    # by both accounts alone, never by a file.
     inbox: tuple[Any, ...] = ()
     jobs: tuple[Any, ...] = ()
     reply_sources: tuple[Any, ...] = ()
     answer_posts: tuple[Any, ...] = ()
     closures: tuple[Any, ...] = ()
     usage: tuple[Any, ...] = ()
+    notes_read: tuple[Any, ...] = ()
+    tier_days: tuple[Any, ...] = ()
     links: tuple[Any, ...] = ()
 
 
