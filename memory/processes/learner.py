@@ -31,6 +31,8 @@ _log = structlog.get_logger(__name__)
 LEARN = "learn"
 
 _CONTEXT_MESSAGES = 5
+# Looked at for them: tool calls and their results, which have no text, stand between.
+_LOOKED_AT = 4 * _CONTEXT_MESSAGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +132,10 @@ class Learner:
         if not found:
             return None
         user = found[0]
-        log = await self._recall.log(job.scope, [user.session_id])
-        reply = "\n".join(
-            message.text for message in log if message.exchange_id == user.id and message.message.role is Role.ASSISTANT
-        )
-        before = [message for message in log if message.id < user.id and message.text.strip()]
+        answers = await self._recall.answers(job.scope, user)
+        reply = "\n".join(message.text for message in answers if message.message.role is Role.ASSISTANT)
+        earlier = await self._recall.before(job.scope, user, most=_LOOKED_AT)
+        before = [message for message in earlier if message.text.strip()]
         summary = await self._summaries.latest(job.scope)
         return _Lesson(
             user=user,

@@ -47,6 +47,7 @@ Index(
     messages.c.evicted_at,
     messages.c.id,
 )
+Index("messages_by_session", messages.c.person, messages.c.audience, messages.c.session_id, messages.c.id)
 Index("messages_by_date", messages.c.person, messages.c.audience, messages.c.sent_at)
 Index(
     "messages_unfolded",

@@ -9,13 +9,33 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, and_, delete, insert, or_, select
+from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, insert, or_, select
 
 from memory.database import Database, Transaction
 from memory.records import InboxItem, Reach, Scope
 from memory.schema import answer_posts as table
 from memory.schema import inbox, messages, sessions
-from memory.stores.scoped import delete_scope, in_reach, in_scope, rows_of_scope, scope_of_row
+from memory.stores.scoped import (
+    delete_scope,
+    in_any_scope,
+    in_reach,
+    rows_of_scope,
+    scope_of_row,
+    scope_values,
+)
+
+# Made once, since making a statement takes longer than running it.
+_BEGUN_BY = and_(in_any_scope(messages), messages.c.id == inbox.c.message_id)
+_KEPT = and_(in_any_scope(sessions), sessions.c.id == messages.c.session_id, sessions.c.kept)
+_KEPT_EXCHANGE = (
+    select(messages.c.id)
+    .select_from(inbox)
+    .join(messages, _BEGUN_BY)
+    .join(sessions, _KEPT)
+    .where(in_any_scope(inbox), inbox.c.id == bindparam("of_item"))
+)
+_REMOVE = delete(table).where(in_any_scope(table), table.c.exchange_id.in_(bindparam("exchanges", expanding=True)))
+_ADD = insert(table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,18 +67,15 @@ class AnswerPostStore:
             item: the message; where it was deleted meanwhile, or is not to be kept, nothing is noted.
             posts: the platform's ids.
         """
-        of_item = in_scope(inbox, scope) & (inbox.c.id == item.id)
-        begun_by = and_(in_scope(messages, scope), messages.c.id == inbox.c.message_id)
-        kept = and_(in_scope(sessions, scope), sessions.c.id == messages.c.session_id, sessions.c.kept)
-        query = select(messages.c.id).select_from(inbox).join(messages, begun_by).join(sessions, kept).where(of_item)
-        exchange_id = (await tx.connection.execute(query)).scalar()
+        of_item = {**scope_values(scope), "of_item": item.id}
+        exchange_id = (await tx.connection.execute(_KEPT_EXCHANGE, of_item)).scalar()
         if exchange_id is None:
             return
         await self.remove(scope, tx, exchange_ids=[exchange_id])
         owner = {"person": scope.person, "audience": scope.audience, "conversation": item.conversation}
         rows = [{**owner, "platform_id": post, "exchange_id": exchange_id} for post in dict.fromkeys(posts)]
         if rows:
-            await tx.connection.execute(insert(table), rows)
+            await tx.connection.execute(_ADD, rows)
 
     async def exchange_at(self, reach: Reach, channel: str, platform_id: str) -> ExchangeKey | None:
         """The exchange that a post belongs to, as its answer or as what was said; None where it is none of theirs.
@@ -82,8 +99,7 @@ class AnswerPostStore:
 
     async def remove(self, scope: Scope, tx: Transaction, *, exchange_ids: Collection[int]) -> None:
         """Delete what is noted of the answers to these messages."""
-        mine = in_scope(table, scope) & table.c.exchange_id.in_(exchange_ids)
-        await tx.connection.execute(delete(table).where(mine))
+        await tx.connection.execute(_REMOVE, {**scope_values(scope), "exchanges": list(exchange_ids)})
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """What is kept of a scope."""

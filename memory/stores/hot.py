@@ -26,15 +26,20 @@ from memory.stores.scoped import (
     change_columns,
     change_of_row,
     delete_scope,
+    in_any_scope,
     in_scope,
     restore_rows,
     rows_of_scope,
+    scope_values,
 )
 
 _log = structlog.get_logger(__name__)
 
 _FACT = "fact:"
 _ENTRY = "entry:"
+
+# Made once, since making a statement takes longer than running it.
+_NEWEST = select(hot_versions).where(in_any_scope(hot_versions)).order_by(hot_versions.c.version.desc()).limit(1)
 
 
 class HotStore:
@@ -156,8 +161,7 @@ class HotStore:
 
 
 async def _newest(connection: AsyncConnection, scope: Scope) -> HotState:
-    query = select(hot_versions).where(in_scope(hot_versions, scope)).order_by(hot_versions.c.version.desc()).limit(1)
-    row = (await connection.execute(query)).first()
+    row = (await connection.execute(_NEWEST, scope_values(scope))).first()
     return HotState() if row is None else _version(row).state
 
 

@@ -81,6 +81,27 @@ _LOG = (
     )
     .order_by(table.c.id)
 )
+_BEFORE = (
+    select(table)
+    .where(
+        in_any_scope(table),
+        table.c.session_id == bindparam("of_session"),
+        table.c.id < bindparam("of_message"),
+        table.c.eviction_reason.is_distinct_from(EvictionReason.REFUSED.value),
+    )
+    .order_by(table.c.id.desc())
+    .limit(bindparam("most"))
+)
+_OF_EXCHANGE = (
+    select(table)
+    .where(
+        in_any_scope(table),
+        table.c.session_id == bindparam("of_session"),
+        table.c.id > bindparam("of_message"),
+        table.c.exchange_id == bindparam("of_message"),
+    )
+    .order_by(table.c.id)
+)
 
 
 class RecallStore:
@@ -200,6 +221,15 @@ class RecallStore:
     async def log(self, scope: Scope, session_ids: Collection[int]) -> tuple[StoredMessage, ...]:
         """Everything said in these sessions, oldest first, but for what the model refused to answer."""
         return tuple(await self._found(_LOG, {**scope_values(scope), "sessions": list(session_ids)}))
+
+    async def before(self, scope: Scope, message: StoredMessage, *, most: int) -> tuple[StoredMessage, ...]:
+        """The newest messages of a session before one of them, oldest first, without what was refused."""
+        newest = await self._found(_BEFORE, {**_of_session(scope, message), "most": most})
+        return tuple(reversed(newest))
+
+    async def answers(self, scope: Scope, message: StoredMessage) -> tuple[StoredMessage, ...]:
+        """What an exchange added after the message that began it, oldest first."""
+        return tuple(await self._found(_OF_EXCHANGE, _of_session(scope, message)))
 
     async def mark_folded(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> None:
         """Note that the window summary covers these messages."""
@@ -336,6 +366,10 @@ class RecallStore:
     async def _found(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> list[StoredMessage]:
         async with self._database.read() as connection:
             return [message_of_row(row) for row in await connection.execute(query, values)]
+
+
+def _of_session(scope: Scope, message: StoredMessage) -> dict[str, Any]:
+    return {**scope_values(scope), "of_session": message.session_id, "of_message": message.id}
 
 
 def _of_conversation(scope: Scope, conversation: str) -> Select[Any]:

@@ -43,15 +43,18 @@ from memory.stores.fact_table import fact_of_row, true_at
 from memory.stores.scoped import (
     as_stored,
     delete_scope,
+    in_any_scope,
     in_reach,
     in_scope,
     restore_rows,
     rows_of_scope,
+    scope_values,
 )
 from memory.stores.tree_changes import TreeChangeStore
 
 _CHANGING = ("description", "warm", "cold", "created_at", "last_active_at")
 
+_INDEX = select(tree_index.c.text).where(in_any_scope(tree_index))  # made once: a turn asks for it twice
 
 _NEW_CATEGORY = Change(actor="system", reason="a new category")
 
@@ -81,14 +84,13 @@ class TreeStore:
 
     async def index(self, scope: Scope) -> str:
         """The compact form as of the last consolidation; empty before the first."""
-        query = select(tree_index.c.text).where(in_scope(tree_index, scope))
         async with self._database.read() as connection:
-            return (await connection.execute(query)).scalar_one_or_none() or ""
+            return (await connection.execute(_INDEX, scope_values(scope))).scalar_one_or_none() or ""
 
     async def write_index(self, scope: Scope, tx: Transaction, *, text: str, at: datetime) -> None:
         """Keep the compact form; the same text changes nothing."""
         mine = in_scope(tree_index, scope)
-        known = (await tx.connection.execute(select(tree_index.c.text).where(mine))).scalar_one_or_none()
+        known = (await tx.connection.execute(_INDEX, scope_values(scope))).scalar_one_or_none()
         if known != text:
             await tx.connection.execute(delete(tree_index).where(mine))
             row = {"person": scope.person, "audience": scope.audience, "text": text, "made_at": at}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -78,6 +79,25 @@ class Log:
 
 def said(text: str, *, at: datetime = START, author: str = "Ann", tokens: int = 3) -> NewMessage:
     return NewMessage(message=user_message(text), author=author, sent_at=at, tokens=tokens)
+
+
+async def test_what_led_up_to_a_message_and_what_answered_it_are_read_of_its_session_alone(
+    log: Log, ann: Scope
+) -> None:
+    earlier = await log.append(ann, "One", "Two", "Three")
+    await log.evict(ann, earlier[1:2], EvictionReason.REFUSED)
+    [asked] = await log.append(ann, "Four?")
+    await log.append(
+        ann,
+        NewMessage(message=assistant_message("Four."), author="Keepsake", sent_at=START, tokens=2),
+        exchange_id=asked.id,
+    )
+    await log.append(ann, "Five")
+    assert [message.text for message in await log.store.before(ann, asked, most=5)] == ["One", "Three"]
+    assert [message.text for message in await log.store.before(ann, asked, most=1)] == ["Three"]
+    assert [message.text for message in await log.store.answers(ann, asked)] == ["Four."]
+    assert await log.store.before(ann, replace(asked, session_id=6), most=5) == ()
+    assert await log.store.answers(GUILD, asked) == ()
 
 
 def of(message: Message) -> NewMessage:
