@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, delete, func, insert, select, update
+from sqlalchemy import Row, bindparam, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
@@ -55,6 +55,9 @@ from memory.stores.tree_changes import TreeChangeStore
 _CHANGING = ("description", "warm", "cold", "created_at", "last_active_at")
 
 _INDEX = select(tree_index.c.text).where(in_any_scope(tree_index))  # made once: a turn asks for it twice
+
+# Of one node of many; the rest of its values are the columns that change.
+_CHANGE = update(tree_nodes).where(in_any_scope(tree_nodes), tree_nodes.c.path == bindparam("of_path"))
 
 _NEW_CATEGORY = Change(actor="system", reason="a new category")
 
@@ -223,17 +226,25 @@ class TreeStore:
         Args:
             active_at: when something was filed or found there; None where they were not active.
         """
-        for path in set(paths):
-            query = (
-                select(entries.c.tier, func.count())
-                .where(in_scope(entries, scope), entries.c.category == path, entries.c.removed_at.is_(None))
-                .group_by(entries.c.tier)
-            )
-            counts = {tier: count for tier, count in await tx.connection.execute(query)}
-            values: dict[str, Any] = {tier.value: counts.get(tier.value, 0) for tier in Tier}
-            if active_at is not None:
-                values["last_active_at"] = active_at
-            await tx.connection.execute(update(tree_nodes).where(_at(scope, path)).values(**values))
+        if not paths:
+            return
+        query = (
+            select(entries.c.category, entries.c.tier, func.count())
+            .where(in_scope(entries, scope), entries.c.category.in_(set(paths)), entries.c.removed_at.is_(None))
+            .group_by(entries.c.category, entries.c.tier)
+        )
+        counts = {(path, tier): count for path, tier, count in await tx.connection.execute(query)}
+        active = {} if active_at is None else {"last_active_at": active_at}
+        rows = [
+            {
+                **scope_values(scope),
+                "of_path": path,
+                **{tier.value: counts.get((path, tier.value), 0) for tier in Tier},
+                **active,
+            }
+            for path in set(paths)
+        ]
+        await tx.connection.execute(_CHANGE, rows)
 
     async def note_use(self, scope: Scope, tx: Transaction, *, paths: Collection[str], at: datetime) -> None:
         """Note that something was found in some nodes."""

@@ -61,8 +61,8 @@ _CHANGING = (
     "removed_by",
 )
 
-# The rest of its values are the columns that change.
-_REINFORCE = update(entries).where(in_any_scope(entries), entries.c.id == bindparam("of_id"))
+# Of one entry of many; the rest of its values are the columns that change.
+_CHANGE = update(entries).where(in_any_scope(entries), entries.c.id == bindparam("of_id"))
 
 
 class WarmStore(EntryReader):
@@ -137,19 +137,20 @@ class WarmStore(EntryReader):
         query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
         warm = [entry_of_row(row) for row in await tx.connection.execute(query)]
         gone = evictions(warm, now=at, limits=self.limits)
-        for eviction in gone:
-            mine = in_scope(entries, scope) & (entries.c.id == eviction.entry.id)
-            archived = {
-                "tier": Tier.COLD.value,
-                "score": current_score(eviction.entry, at),
-                "archived_at": as_stored(at),
-                "archive_reason": eviction.reason,
-                "archived_by": change.job,
-            }
-            await tx.connection.execute(update(entries).where(mine).values(**archived))
-        await self._tree.recount(scope, tx, paths={eviction.entry.category for eviction in gone})
-        await self._days.add(scope, tx, counts=TierCounts(evictions=len(gone)), at=at)
         if gone:
+            archived = {"tier": Tier.COLD.value, "archived_at": as_stored(at), "archived_by": change.job}
+            rows = [
+                {
+                    **_key(eviction.entry),
+                    **archived,
+                    "score": current_score(eviction.entry, at),
+                    "archive_reason": eviction.reason,
+                }
+                for eviction in gone
+            ]
+            await tx.connection.execute(_CHANGE, rows)
+            await self._tree.recount(scope, tx, paths={eviction.entry.category for eviction in gone})
+            await self._days.add(scope, tx, counts=TierCounts(evictions=len(gone)), at=at)
             tx.after_commit(lambda: _log.info("warm_evicted", entries=len(gone)))
         return gone
 
@@ -158,9 +159,8 @@ class WarmStore(EntryReader):
         query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
         warm = [entry_of_row(row) for row in await tx.connection.execute(query)]
         scored = [replace(entry, score=current_score(entry, at)) for entry in warm]
-        for entry in scored:
-            mine = in_scope(entries, scope) & (entries.c.id == entry.id)
-            await tx.connection.execute(update(entries).where(mine).values(score=entry.score))
+        if scored:
+            await tx.connection.execute(_CHANGE, [{**_key(entry), "score": entry.score} for entry in scored])
         return sorted(scored, key=lambda entry: (-entry.score, entry.id))
 
     async def reinforce(self, tx: Transaction, given: Collection[tuple[Scope, int]], *, at: datetime) -> None:
@@ -169,7 +169,7 @@ class WarmStore(EntryReader):
         found = (await tx.connection.execute(here)).all() if given else []
         if not found:
             return
-        await tx.connection.execute(_REINFORCE, [_reinforced(row, at) for row in found])
+        await tx.connection.execute(_CHANGE, [_reinforced(row, at) for row in found])
         categories: defaultdict[Scope, list[str]] = defaultdict(list)
         for row in found:
             categories[scope_of_row(row)].append(row.category)
@@ -258,6 +258,10 @@ class WarmStore(EntryReader):
     async def _rows(self, scope: Scope, tx: Transaction, ids: Sequence[int]) -> list[TierEntry]:
         query = select(entries).where(in_scope(entries, scope), entries.c.id.in_(ids))
         return [entry_of_row(row) for row in await tx.connection.execute(query)]
+
+
+def _key(entry: TierEntry) -> dict[str, Any]:
+    return {**scope_values(entry.scope), "of_id": entry.id}
 
 
 def _reinforced(row: Row[Any], at: datetime) -> dict[str, Any]:
