@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -14,6 +15,8 @@ from synthetic_history import text
 from bot.chat import AttachedFile, Conversation, FileUnreadable, IncomingMessage, OutgoingMessage
 from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, Usage
 from memory.ports import OnText, Vectors
+
+_WORD = re.compile(r"\w+")
 
 
 class InstantModel:
@@ -47,6 +50,21 @@ class ConstantEmbedder:
         """Vectors of shape (len(texts), dimensions), of length 1."""
         rows = [np.random.default_rng(zlib.crc32(text.encode())).standard_normal(self.dimensions) for text in texts]
         vectors = np.array(rows, dtype=np.float32).reshape(len(texts), self.dimensions)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+class WordEmbedder:
+    """A direction for each word, in no time: texts are alike by the words that they share."""
+
+    name = "words"
+    dimensions = 384
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of shape (len(texts), dimensions), of length 1."""
+        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, one in enumerate(texts):
+            for word in _WORD.findall(one.lower()) or [""]:
+                vectors[row, zlib.crc32(word.encode()) % self.dimensions] += 1.0
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 

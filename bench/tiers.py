@@ -29,6 +29,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from stand_ins import ConstantEmbedder
+from ten_years import DAYS_OF_MONTH, DAYS_OF_YEAR, Years, live, picture
 
 from bot.logs import configure_logs
 from bot.offline import OfflineModel
@@ -113,7 +114,7 @@ async def measure(folder: Path, people: int, entries: int, console: Console) -> 
         began, cpu = perf_counter(), process_time()
         with _progress(console) as shown:
             task = shown.add_task("consolidating", total=people)
-            await system.consolidator.run_all(Mode.FULL, progress=lambda seen: shown.update(task, completed=seen))
+            await system.consolidator.run_all(Mode.FULL, progress=lambda seen, _: shown.update(task, completed=seen))
         seconds, cpu = perf_counter() - began, process_time() - cpu
         memory = peak_mb()
         archived = sum([await system.stores.cold.count(_scope(number)) for number in range(min(people, 100))])
@@ -226,6 +227,35 @@ def show(figures: Figures, console: Console) -> None:
     console.print(f"Load: {figures.load:.1f}.", highlight=False)
 
 
+async def measure_years(folder: Path, years: int, console: Console) -> Years:
+    """Live so many years."""
+    configure_logs("ERROR")
+    with _progress(console) as shown:
+        task = shown.add_task("days", total=years * DAYS_OF_YEAR)
+        return await live(folder, years, day_done=lambda days: shown.update(task, completed=days))
+
+
+def show_years(lived: Years, console: Console) -> None:
+    """Print one table, a row for each year."""
+    table = Table(title=f"{len(lived.known)} years of daily chat, each line at the end of a year")
+    for name in ("year", "hot B", "tree B", "nodes", "warm KB", "warm", "cold", "tokens a turn", "known"):
+        table.add_column(name, justify="right")
+    for year, known in enumerate(lived.known, start=1):
+        month = lived.months[min(len(lived.months), round(year * DAYS_OF_YEAR / DAYS_OF_MONTH)) - 1]
+        sizes = f"{month.hot_bytes:,}", f"{month.tree_bytes:,}", str(month.tree_nodes), f"{month.warm_bytes / 1024:.1f}"
+        counts = f"{month.warm_entries:,}", f"{month.cold_entries:,}", f"{month.context_tokens:,.0f}"
+        table.add_row(str(year), *sizes, *counts, f"{known} of {lived.planted}")
+    console.print(table)
+    console.print(
+        f"Hot state and tree are full from month {lived.full_from} on; from then on the yearly means of a turn's "
+        f"context differ by {lived.context_spread:.1%} (target: 5 %). "
+        f"Warm at most {max(month.warm_bytes for month in lived.months) / 1_024:.1f} KB (50), "
+        f"tree at most {max(month.tree_bytes for month in lived.months):,} bytes (2,048). "
+        f"{lived.seconds:.0f} s. Load: {os.getloadavg()[0]:.1f}.",
+        highlight=False,
+    )
+
+
 def main() -> None:
     """Measure many people, or one for years."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -236,11 +266,18 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     arguments = parser.parse_args()
     console = Console(width=None if sys.stdout.isatty() else 120)
+    figures: Figures | Years
     with tempfile.TemporaryDirectory() as folder:
-        measured = asyncio.run(measure(Path(folder), arguments.people, arguments.entries, console))
-    show(measured, console)
+        if arguments.years:
+            figures = lived = asyncio.run(measure_years(Path(folder), arguments.years, console))
+            show_years(lived, console)
+            if arguments.picture:
+                arguments.picture.write_text(picture(lived, MemoryParameters()), encoding="utf-8")
+        else:
+            figures = measured = asyncio.run(measure(Path(folder), arguments.people, arguments.entries, console))
+            show(measured, console)
     if arguments.json:
-        arguments.json.write_text(json.dumps(asdict(measured), indent=2) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(asdict(figures), indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -158,15 +158,21 @@ class Consolidator:
         if mode.includes(Mode.DAILY):
             report = await self._with_notes(report)
         operations = await self._proposed(scope) if mode.includes(Mode.MONTHLY) else None
-        async with self._database.transaction() as tx:
+
+        async def consolidate(tx: Transaction) -> ConsolidationReport | None:
             if only_if_due and await self._due(scope) is not mode:
                 return None
-            report = await self._consolidated(tx, report, operations)
-            await self._reports.add(scope, tx, report=report)
-            await self._days.add(scope, tx, counts=TierCounts(consolidations=1), at=report.at)
+            done = await self._consolidated(tx, report, operations)
+            await self._reports.add(scope, tx, report=done)
+            await self._days.add(scope, tx, counts=TierCounts(consolidations=1), at=done.at)
+            return done
+
+        done = await self._database.write(consolidate)
+        if done is None:
+            return None
         await self._write_files(scope, mode)
-        _log.info("consolidated", mode=mode.value, evicted=report.evicted_warm, pruned=report.pruned_nodes)
-        return report
+        _log.info("consolidated", mode=mode.value, evicted=done.evicted_warm, pruned=done.pruned_nodes)
+        return done
 
     async def _due(self, scope: Scope) -> Mode | None:
         parameters, standing = self._in_force.current, await self._reports.standing(scope)
