@@ -90,6 +90,7 @@ async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator
                 clock=clock,
                 notes_folder=settings.data_dir / "notes",
                 notes_model=memory_model if settings.anthropic_api_key else None,
+                mirror=settings.mirror,
             )
         )
         await take_up(settings, system)

@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bot.bootstrap import open_application
-from bot.command_views import NOT_SEARCHED
+from bot.command_views import IN_MIRROR, NOT_SEARCHED
 from bot.config import load_settings
 from bot.lifecycle import Application
 from bot.logs import configure_logs
@@ -197,6 +197,8 @@ def _print_receipt(receipt: ErasureReceipt) -> None:
         console.print(f"{receipt.residue} still stand there: {', '.join(receipt.where)}. Erase once more.")
     else:
         console.print("Nothing is left.")
+    if receipt.mirror is not None:
+        console.print(IN_MIRROR[receipt.mirror])
     console.print(NOT_SEARCHED)
 
 

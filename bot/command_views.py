@@ -13,7 +13,7 @@ from datetime import datetime
 from memory.oversight import Overview, Statistics
 from memory.parameters import MemoryParameters
 from memory.policy.diff import diff_lines
-from memory.privacy import ErasureReceipt
+from memory.privacy import ErasureReceipt, MirrorErasure
 from memory.records import AuditEntry, BlockVersion, SummaryVersion
 from memory.stores.parameter_changes import ParameterChange
 
@@ -134,6 +134,14 @@ NOT_SEARCHED = "Backups made before are files of their own, which were not searc
 """What a receipt cannot promise."""
 
 
+_UNSCRUBBED = "Pages of a hosted database cannot be scrubbed from here: whoever runs it may still find pieces in them."
+IN_MIRROR = {
+    MirrorErasure.DONE: f"The rows are gone from the mirror too. {_UNSCRUBBED}",
+    MirrorErasure.WAITING: f"The mirror cannot be reached now; its rows are deleted as soon as it can. {_UNSCRUBBED}",
+}
+"""What became of the rows in the mirror, and what cannot be promised."""
+
+
 def receipt(erased: ErasureReceipt) -> str:
     """What an erasure did and found."""
     rows = [f"- {name}: {count}" for name, count in erased.rows.items() if count]
@@ -145,6 +153,7 @@ def receipt(erased: ErasureReceipt) -> str:
         "",
         f"Then {searched:,} bytes in {len(erased.files)} files were searched for {erased.pieces} pieces of it.",
         f"{erased.residue} still stand there. Please erase once more." if erased.residue else "Nothing is left.",
+        *([IN_MIRROR[erased.mirror]] if erased.mirror else []),
         NOT_SEARCHED,
     ]
     return "\n".join(lines)

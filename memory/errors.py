@@ -12,7 +12,8 @@
     ├── StorageError            the operator: the database cannot be used
     │   ├── DatabaseUnavailable
     │   ├── DatabaseTooNew
-    │   └── BackupFailed        a backup cannot be made, read or put back
+    │   ├── BackupFailed        a backup cannot be made, read or put back
+    │   └── MirrorUnavailable   the hosted copy of memory cannot be reached; what it lacks waits
     ├── EmbedderError           the operator: the embedder cannot be loaded or run
     └── ModelError              the model's service: see each class
         ├── ModelUnavailable        no connection, or an error on its side
@@ -78,6 +79,10 @@ class DatabaseTooNew(StorageError):
 
 class BackupFailed(StorageError):
     """A backup cannot be made, read or put back; nothing was changed."""
+
+
+class MirrorUnavailable(StorageError):
+    """The hosted copy of memory cannot be reached or used; what it lacks waits."""
 
 
 class NotesUnavailable(MemorySystemError):

@@ -11,6 +11,7 @@ from memory.channel_talk import ChannelTalk
 from memory.database import Database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
+from memory.mirror.process import MirrorAddress, MirrorProcess
 from memory.note_files import NoteFiles
 from memory.parameters import MemoryParameters, ParametersInForce
 from memory.policy.tier_limits import cold_retention, hot_limits, tree_limits, warm_limits
@@ -26,6 +27,8 @@ from memory.processes.ingest import NoteIngest
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import DIGEST_JOURNAL, Journaling
 from memory.processes.learner import LEARN, Learner
+from memory.processes.mirror_taking import MirrorTaking
+from memory.processes.mirroring import MIRROR, Mirroring, without_mirror
 from memory.processes.outbox import Outbox
 from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
@@ -62,6 +65,9 @@ from memory.stores.journal_sources import JournalSources
 from memory.stores.kept_posts import KeptPostStore
 from memory.stores.last_seen import LastSeenStore
 from memory.stores.links import LinkStore
+from memory.stores.mirror_changes import MirrorChangeStore
+from memory.stores.mirror_merge import MirrorMerge
+from memory.stores.mirrored import stores_of, tables_of
 from memory.stores.notes_read import NotesReadStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.posts import PostStore
@@ -149,6 +155,7 @@ def open_stores(
         limits=CommunityLimitStore(database),
         last_seen=LastSeenStore(database),
         kept_posts=KeptPostStore(database),
+        mirror_changes=MirrorChangeStore(database, ids, clock),
     )
 
 
@@ -164,6 +171,7 @@ def open_services(
     process: ProcessLock,
     files: NoteFiles,
     notes_model: ChatModel | None,
+    mirror: MirrorAddress | None,
 ) -> Services:
     """Build the processes over the stores.
 
@@ -175,6 +183,7 @@ def open_services(
         process: tells what other processes on the database live.
         files: notes that people can read.
         notes_model: reads what people write there; None to read it by rule.
+        mirror: where memory is mirrored; None for nowhere.
     """
     in_force = ParametersInForce(parameters)
     ingest = NoteIngest(
@@ -197,7 +206,18 @@ def open_services(
     }
     log: dict[str, Any] = {"recall": stores.recall, "sessions": stores.sessions}
     journaling = Journaling(**shared, journal=stores.journal, in_force=in_force)
-    window = Window(**shared, **log, journaling=journaling, working=stores.working, in_force=in_force)
+    window = Window(
+        **shared,
+        **log,
+        journaling=journaling,
+        working=stores.working,
+        in_force=in_force,
+        follow_ups=() if mirror is None else (MIRROR,),
+    )
+    indexer = Indexer(stores.search)
+    mirroring = None
+    if mirror is not None:
+        mirroring = _mirroring(mirror, database, stores, indexer=indexer, ids=ids, clock=clock)
     summarizer = Summarizer(**shared, **log, summaries=stores.summaries, parameters=parameters)
     reconciler = Reconciler(
         facts=stores.facts, journal=stores.journal, warm=stores.warm, model=memory_model, parameters=parameters
@@ -230,6 +250,7 @@ def open_services(
             LEARN: learner.learn,
             DIGEST_JOURNAL: journaling.digest,
             WRITE_EPISODE: episode_writer.write,
+            MIRROR: without_mirror(database, stores.jobs) if mirroring is None else mirroring.after_conversation,
         },
         clock=clock,
         attempts=parameters.job_attempts,
@@ -282,13 +303,45 @@ def open_services(
         files=files,
         places=Places(database, stores.closures, clock),
         retraction=_retraction(database, stores, runner, counter=counter, clock=clock),
-        indexer=Indexer(stores.search),
+        indexer=indexer,
         counter=counter,
         in_force=in_force,
         clock=clock,
         ids=ids,
         talk=ChannelTalk(),
         outbox=Outbox(database=database, inbox=stores.inbox, consent=stores.consent, process=process, clock=clock),
+        mirror=mirroring,
+    )
+
+
+def _mirroring(
+    address: MirrorAddress,
+    database: Database,
+    stores: Stores,
+    *,
+    indexer: Indexer,
+    ids: IdSource,
+    clock: Clock,
+) -> Mirroring:
+    mirrored = stores_of(with_messages=address.with_messages)
+    shared: dict[str, Any] = {
+        "database": database,
+        "changes": stores.mirror_changes,
+        "hot": stores.hot,
+        "tree": stores.tree,
+    }
+    return Mirroring(
+        MirrorProcess(address, tables_of(mirrored)),
+        **shared,
+        taking=MirrorTaking(
+            **shared,
+            merge=MirrorMerge((*stores.imported, stores.recall), blocks=stores.blocks, search=stores.search),
+            indexer=indexer,
+        ),
+        stores=mirrored,
+        jobs=stores.jobs,
+        ids=ids,
+        clock=clock,
     )
 
 

@@ -32,6 +32,7 @@ from memory.ports import EmbeddedQuery, TokenCounter
 from memory.processes.episode_writer import WRITE_EPISODE
 from memory.processes.journaling import without_secrets
 from memory.processes.learner import LEARN
+from memory.processes.mirroring import MIRROR
 from memory.processes.prompt_sizes import PromptSize
 from memory.processes.retriever import Wanted
 from memory.prompt.assembler import Gathered, Prompt, fixed_tokens, message_tokens
@@ -400,7 +401,9 @@ class PersonMemory:
         if session is None or not self._is_idle(session, at):
             return
         await self._services.window.rest(session, at=at)
-        await self._services.jobs.settle_scope(self.place.scope, timeout=_CLOSING_SECONDS, besides=(WRITE_EPISODE,))
+        await self._services.jobs.settle_scope(
+            self.place.scope, timeout=_CLOSING_SECONDS, besides=(WRITE_EPISODE, MIRROR)
+        )
 
     def _is_idle(self, session: Session | None, at: datetime) -> bool:
         """Whether a session has been silent for too long."""

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -40,6 +41,7 @@ from memory.database import Database, Transaction
 from memory.errors import DatabaseUnavailable
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.note_files import NoteFiles
+from memory.policy.export.json_rows import json_ready
 from memory.policy.residue import Needles, fragments, word_middles
 from memory.ports import Clock
 from memory.records import Scope, check_person
@@ -52,10 +54,13 @@ _PIECES = 100  # to look for, of each table
 _ROWS_AT_ONCE = 1_000
 _READ_BYTES = 1 << 20
 _SCRUB_STEPS = 10_000
-_EXACT_IN_JSON = 2**53  # a larger integer is rounded by readers that have only doubles
 
 # The text of the table definitions stands in the file as well.
 _SQLITE_SCHEMA = Table("sqlite_master", MetaData(), Column("sql", String))
+
+
+Due = Callable[[Transaction], Awaitable[Sequence[Scope]]]
+"""Says within a transaction which scopes are to be erased next, some at a time."""
 
 
 class PersonalStore(Protocol):
@@ -75,6 +80,13 @@ class PersonalStore(Protocol):
         ...
 
 
+class MirrorErasure(StrEnum):
+    """What became of the rows in the mirror."""
+
+    DONE = "done"
+    WAITING = "waiting"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureReceipt:
     """What an erasure did, and what the search for remains found.
@@ -90,6 +102,7 @@ class ErasureReceipt:
             were not looked for.
         residue: how often one of them still stood in a file and in no row; 0 means that nothing is left.
         where: the places, as ``<file> at byte <offset>``.
+        mirror: whether the rows are gone from the mirror too, or will be once it can be reached; None for no mirror.
     """
 
     person: str
@@ -100,6 +113,7 @@ class ErasureReceipt:
     rewritten: bool
     residue: int
     where: tuple[str, ...]
+    mirror: MirrorErasure | None = None
 
 
 class Privacy:
@@ -112,6 +126,7 @@ class Privacy:
         clock: dates exports and receipts.
         talk: what was said lately in channels.
         files: notes that people can read.
+        erased_in_mirror: after an erasure, has the mirror erase too; whether it could be reached. None for no mirror.
     """
 
     def __init__(
@@ -123,6 +138,7 @@ class Privacy:
         *,
         talk: ChannelTalk,
         files: NoteFiles,
+        erased_in_mirror: Callable[[], Awaitable[bool]] | None = None,
     ) -> None:
         self._database = database
         self._files = files
@@ -130,6 +146,7 @@ class Privacy:
         self._text_index = text_index
         self._clock = clock
         self._talk = talk
+        self._erased_in_mirror = erased_in_mirror
 
     async def scopes_of(self, person: str) -> list[Scope]:
         """Every scope in which anything is kept about a person. Raises InvalidInput."""
@@ -149,7 +166,7 @@ class Privacy:
         scopes = {}
         for scope in await self.scopes_of(person):
             rows = {store.name: await store.export(scope) for store in self._stores}
-            scopes[scope.audience] = {name: list(map(_json_ready, found)) for name, found in rows.items() if found}
+            scopes[scope.audience] = {name: list(map(json_ready, found)) for name, found in rows.items() if found}
         exported_at = self._clock.now().isoformat()
         return {"format": FORMAT, "person": person, "exported_at": exported_at, "scopes": scopes}
 
@@ -196,9 +213,15 @@ class Privacy:
             rewritten=rewritten,
             residue=len(where),
             where=where,
+            mirror=await self._in_mirror(),
         )
 
-    async def erase_due(self, due: Callable[[Transaction], Awaitable[Sequence[Scope]]]) -> int:
+    async def _in_mirror(self) -> MirrorErasure | None:
+        if self._erased_in_mirror is None:
+            return None
+        return MirrorErasure.DONE if await self._erased_in_mirror() else MirrorErasure.WAITING
+
+    async def erase_due(self, due: Due) -> int:
         """Erase scopes for good, as many as fall due; how many.
 
         Args:
@@ -322,18 +345,3 @@ def _search_file(path: Path, needles: Needles) -> Iterator[tuple[int, str]]:
                     yield start + position, piece
             kept = data[len(data) - overlap :]
             start += len(data) - overlap
-
-
-def _json_ready(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with its ids as strings and its times as ISO 8601; what is JSON already stays as it is."""
-    return {name: _plain(value) for name, value in row.items()}
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case datetime():
-            return value.isoformat()
-        case int() if abs(value) > _EXACT_IN_JSON:
-            return str(value)
-        case _:
-            return value

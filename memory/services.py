@@ -18,7 +18,7 @@ from memory.indexes.faiss_index import FaissIndex
 from memory.note_files import NoteFiles
 from memory.parameters import MemoryParameters, ParametersInForce
 from memory.ports import Clock, TokenCounter
-from memory.privacy import PersonalStore
+from memory.privacy import PersonalStore, Privacy
 from memory.processes.consolidator import Consolidator
 from memory.processes.feedback import Feedback
 from memory.processes.importer import RestorableStore
@@ -26,6 +26,7 @@ from memory.processes.indexer import Indexer
 from memory.processes.ingest import NoteIngest
 from memory.processes.job_runner import JobRunner
 from memory.processes.journaling import Journaling
+from memory.processes.mirroring import Mirroring
 from memory.processes.outbox import Outbox
 from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
@@ -54,6 +55,7 @@ from memory.stores.journal import JournalStore
 from memory.stores.kept_posts import KeptPostStore
 from memory.stores.last_seen import LastSeenStore
 from memory.stores.links import LinkStore
+from memory.stores.mirror_changes import MirrorChangeStore
 from memory.stores.notes_read import NotesReadStore
 from memory.stores.parameter_changes import ParameterChangeStore
 from memory.stores.preferences import PreferenceStore
@@ -115,6 +117,7 @@ class Stores:
     limits: CommunityLimitStore
     last_seen: LastSeenStore
     kept_posts: KeptPostStore
+    mirror_changes: MirrorChangeStore
 
     @property
     def personal(self) -> tuple[PersonalStore, ...]:
@@ -151,6 +154,7 @@ class Stores:
             self.usage,
             self.links,
             self.search,
+            self.mirror_changes,  # the last, since what the others erase is noted there
         )
 
     @property
@@ -205,11 +209,25 @@ class Services:
     ids: IdSource
     talk: ChannelTalk
     outbox: Outbox
+    mirror: Mirroring | None
 
     @property
     def parameters(self) -> MemoryParameters:
         """The numbers in force now."""
         return self.in_force.current
+
+    async def begin(self, privacy: Privacy) -> None:
+        """Where memory is mirrored: note what changes here, and erase here who was erased elsewhere."""
+        if self.mirror is not None:
+            await self.mirror.watch(erase_due=privacy.erase_due)
+
+    async def close(self) -> None:
+        """End what runs in the background, then close the database."""
+        await self.jobs.close()
+        if self.mirror is not None:
+            await self.mirror.close()
+        await self.indexer.close()
+        await self.database.close()
 
     async def warm_up(self) -> None:
         """Load the heavy libraries, off the event loop; what fails here fails where it is needed, with its sentence."""

@@ -17,6 +17,7 @@ from memory.errors import DatabaseUnavailable
 from memory.exchange import Place
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.mirror.process import MirrorAddress
 from memory.note_files import NoteFiles
 from memory.opening import open_services, open_stores
 from memory.oversight import Oversight
@@ -57,6 +58,7 @@ class MemorySystem:
         talk: what was said lately in channels.
         retriever: finds what a message is answered with, and knows how long that took.
         outbox: notes how far answers have come.
+        mirror: keeps the mirror and this memory alike; None where there is none.
         write: does brief work on any of the stores in one transaction; see ``Database.write``.
     """
 
@@ -77,6 +79,7 @@ class MemorySystem:
         self.talk = services.talk
         self.retriever = services.retriever
         self.outbox = services.outbox
+        self.mirror = services.mirror
         self.write = services.database.write
 
     @property
@@ -186,6 +189,7 @@ async def open_memory(
     clock: Clock,
     notes_folder: Path | None = None,
     notes_model: ChatModel | None = None,
+    mirror: MirrorAddress | None = None,
 ) -> AsyncIterator[MemorySystem]:
     """Open the memory system, and close it at the end of the context.
 
@@ -198,6 +202,7 @@ async def open_memory(
         clock: where the time comes from.
         notes_folder: where files for people are written; None for none.
         notes_model: reads what people write there; None to read it by rule.
+        mirror: where memory is mirrored; None for nowhere.
 
     Raises:
         StorageError: the database cannot be used.
@@ -220,6 +225,11 @@ async def open_memory(
         process=process,
         files=(files := NoteFiles(notes_folder)),
         notes_model=notes_model,
+        mirror=mirror,
+    )
+    told = None if services.mirror is None else services.mirror.erased
+    privacy = Privacy(
+        database, stores.personal, text_index, clock, talk=services.talk, files=files, erased_in_mirror=told
     )
     importer = Importer(
         database=database,
@@ -230,10 +240,8 @@ async def open_memory(
         indexer=services.indexer,
     )
     try:
-        privacy = Privacy(database, stores.personal, text_index, clock, talk=services.talk, files=files)
+        await services.begin(privacy)
         yield MemorySystem(services, privacy, importer)
     finally:
-        await services.jobs.close()
-        await services.indexer.close()
-        await database.close()
+        await services.close()
         process.release()

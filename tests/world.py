@@ -20,6 +20,7 @@ from bot.speaking import SpeakingRules
 from bot.tool_table import toolbox_for
 from bot.tools import Tool
 from bot.tools_channel import ChannelReading
+from memory.mirror.process import MirrorAddress
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.policy.limits import Limit
@@ -106,6 +107,7 @@ async def running(
     owners: frozenset[str] = frozenset(),
     admins_exempt: bool = True,
     measures: Measures | None = None,
+    mirror: MirrorAddress | None = None,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
 
@@ -123,6 +125,7 @@ async def running(
         start: whether to take up what was left and begin to answer.
         limits, owners, admins_exempt: as ``Budgets`` takes them.
         measures: where turns are counted.
+        mirror: where memory is mirrored.
     """
     clock = clock or FakeClock()
     counter = counter or WordTokenCounter()
@@ -137,6 +140,7 @@ async def running(
         memory_model=memory_model,
         parameters=parameters,
         clock=clock,
+        mirror=mirror,
     ) as system:
         reading = ChannelReading(system)
         reading.attach({channel.platform: channel})

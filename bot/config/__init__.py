@@ -82,6 +82,15 @@ class Settings(ProcessSettings, BudgetSettings, MemorySettings, PlatformSettings
                 "pip install -e '.[multilingual]'",
             ),
             (
+                self.turso_url is not None and find_spec("turso") is None,
+                "TURSO_URL: the mirror needs an extra that is not installed. In the program's folder: "
+                "pip install -e '.[turso]'",
+            ),
+            (
+                self.turso_url is None and self.turso_auth_token is not None,
+                "TURSO_URL: it is missing beside TURSO_AUTH_TOKEN. Example: TURSO_URL=libsql://keepsake-you.turso.io",
+            ),
+            (
                 bool(self.slack_bot_token) and not slack_receives,
                 "SLACK_BOT_TOKEN: it needs SLACK_APP_TOKEN (Socket Mode) or SLACK_SIGNING_SECRET (HTTP) beside it. "
                 "Example: SLACK_APP_TOKEN=xapp-...",

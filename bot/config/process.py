@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, field_validator
+from pydantic import BaseModel, BeforeValidator, SecretStr, field_validator
 from sqlalchemy import make_url
 
 from bot.config.fields import setting
+from memory.mirror.process import MirrorAddress
 
 _PRICE = re.compile(r"([\w.-]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
+
+_ENCRYPTED = ("libsql", "https")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 LogLevel = Annotated[Literal["DEBUG", "INFO", "WARNING", "ERROR"], BeforeValidator(str.upper)]
 
@@ -26,6 +31,15 @@ class ProcessSettings(BaseModel):
     backup_dir: Path | None = setting(None, "Folder for backups made by the clock. Without one: none.", "/srv/backups")
     backup_every_hours: float = setting(24.0, "How often a backup is made.", "24", gt=0)
     backup_keep: int = setting(7, "How many of those backups are kept; older ones are deleted.", "7", ge=1)
+    turso_url: str | None = setting(
+        None,
+        "A Turso database in which memory is mirrored, and from which it comes back. Needs the extra turso.",
+        "libsql://keepsake-you.turso.io",
+    )
+    turso_auth_token: SecretStr | None = setting(None, "The token of that database.", "eyJ...")
+    sync_messages: bool = setting(
+        False, "Whether what is said is mirrored word for word too, beside what is remembered of it.", "true"
+    )
     idle_sweep_seconds: float = setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
     reminder_sweep_seconds: float = setting(5.0, "How often reminders that are due are looked for.", "5", ge=0.1, le=60)
     mcp_config: Path | None = setting(
@@ -51,6 +65,17 @@ class ProcessSettings(BaseModel):
         "claude-sonnet-5-5=3/15",
     )
 
+    @field_validator("turso_url")
+    @classmethod
+    def _is_turso(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        address = urlsplit(value)
+        at_home = address.scheme == "http" and address.hostname in _LOOPBACK
+        if not address.hostname or not (address.scheme in _ENCRYPTED or at_home):
+            raise ValueError("it must begin with libsql:// or https:// (http:// only for this very machine)")
+        return value
+
     @field_validator("model_prices")
     @classmethod
     def _are_prices(cls, value: str | None) -> str | None:
@@ -61,6 +86,15 @@ class ProcessSettings(BaseModel):
     def prices(self) -> dict[str, tuple[float, float]]:
         """By model: US dollars for a million tokens read, and written."""
         return prices_of(self.model_prices)
+
+    @property
+    def mirror(self) -> MirrorAddress | None:
+        """Where memory is mirrored; None for nowhere."""
+        if self.turso_url is None:
+            return None
+        token = None if self.turso_auth_token is None else self.turso_auth_token.get_secret_value()
+        folder = self.data_dir.expanduser() / "mirror"
+        return MirrorAddress(url=self.turso_url, token=token, folder=folder, with_messages=self.sync_messages)
 
     @property
     def database_address(self) -> str:

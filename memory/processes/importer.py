@@ -33,7 +33,7 @@ _log = structlog.get_logger(__name__)
 
 _ROWS_AT_ONCE = 500
 _WHOLE = "blocks"  # a store that takes all rows at once: only the newest versions together are sure to be allowed
-_LEFT_OUT = ("inbox", "jobs", "reply_sources", "answer_posts", "closures", "usage", "links")
+_LEFT_OUT = ("inbox", "jobs", "reply_sources", "answer_posts", "closures", "usage", "links", "mirror")
 
 OnProgress = Callable[[int, int], None]
 """Called with the rows done so far and the rows in all."""

@@ -51,6 +51,7 @@ class Window:
         journaling: notes what leaves the window.
         counter: counts what is shown otherwise than it was stored.
         in_force: the limits.
+        follow_ups: kinds of jobs that come last after a session that is kept.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Window:
         counter: TokenCounter,
         in_force: ParametersInForce,
         clock: Clock,
+        follow_ups: Sequence[str] = (),
     ) -> None:
         self._database = database
         self._jobs = jobs
@@ -77,6 +79,7 @@ class Window:
         self._journaling = journaling
         self._in_force = in_force
         self._clock = clock
+        self._follow_ups = tuple(follow_ups)
 
     async def keep_small(self, session: Session, *, fixed_tokens: Callable[[], Coroutine[Any, Any, int]]) -> bool:
         """Evict what is too much for the window after a turn.
@@ -141,6 +144,8 @@ class Window:
             await self._add_job(session, tx, kind, subject=session.id)
             if parts.experience:
                 await self._add_job(session, tx, WRITE_EPISODE, subject=session.id)
+            for follow_up in self._follow_ups:
+                await self._add_job(session, tx, follow_up, subject=session.id)
         tx.after_commit(lambda: _log.info("session_ended", session_id=session.id, messages=left))
         return True
 

@@ -33,6 +33,7 @@ from memory.schema.knowledge import (
     procedures,
     summary_versions,
 )
+from memory.schema.mirror import mirror_changes, mirror_erasures, mirror_seen, mirror_state
 from memory.schema.searching import index_generations, search_entries
 from memory.schema.settings import (
     account_links,
@@ -88,6 +89,10 @@ __all__ = [
     "memory_blocks",
     "messages",
     "metadata",
+    "mirror_changes",
+    "mirror_erasures",
+    "mirror_seen",
+    "mirror_state",
     "notes_read",
     "parameter_changes",
     "passages",

@@ -207,6 +207,20 @@ class BlockStore:
                 await _put(tx, scope, block)
         return len(new)
 
+    async def take_newest(self, scope: Scope, tx: Transaction) -> None:
+        """Let each block be what its newest version says, after versions of another device came in between.
+
+        Together they may then be over the limit: they can only be made shorter until they are below it.
+        """
+        query = select(block_versions).where(in_scope(block_versions, scope)).order_by(block_versions.c.version)
+        newest = {row.label: row for row in await tx.connection.execute(query)}
+        for row in newest.values():
+            await _put(
+                tx,
+                scope,
+                MemoryBlock(label=row.label, value=row.value, version=row.version, updated_at=row.changed_at),
+            )
+
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every block and version of a scope; rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope) for table in (memory_blocks, block_versions)}

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, delete, insert, select, update
+from sqlalchemy import Row, delete, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
@@ -71,6 +71,12 @@ class HotStore:
     async def standing(self, scope: Scope, tx: Transaction) -> HotState:
         """The same within a transaction."""
         return await _standing(tx.connection, scope, await _newest(tx.connection, scope))
+
+    async def changed_at(self, scope: Scope, tx: Transaction) -> datetime | None:
+        """When the newest state was made, within a transaction; None where there is none."""
+        query = select(func.max(hot_versions.c.changed_at)).where(in_scope(hot_versions, scope))
+        newest: datetime | None = (await tx.connection.execute(query)).scalar()
+        return newest
 
     async def write(self, scope: Scope, tx: Transaction, *, state: HotState, change: Change, at: datetime) -> HotState:
         """Keep a state, pruned, as a new version; the state it is already makes none.

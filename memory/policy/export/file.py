@@ -104,6 +104,7 @@ class KeptInScope(Strict):
     notes_read: tuple[Any, ...] = ()
     tier_days: tuple[Any, ...] = ()
     links: tuple[Any, ...] = ()
+    mirror: tuple[Any, ...] = ()
 
 
 class Export(Strict):

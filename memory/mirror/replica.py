@@ -1,0 +1,247 @@
+"""The local copy of the hosted database: appends rows, exchanges them with the server, and tells what is new.
+
+Each mirrored store has a table of its own. Rows are appended under random keys and never changed, since of two devices
+that change the same row the last one to push wins whatever the statement says. Several rows of one record are versions
+of it: the newest counts, and whoever appends one deletes those that it has seen. What the archive holds stands in a
+table that other programs read too, under keys that follow from the record.
+
+Invariant: nothing but this module knows the library of Turso; it runs in a process of its own, which may be killed at
+any instant.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from memory.errors import MirrorUnavailable
+
+if TYPE_CHECKING:
+    from turso.lib_sync import ConnectionSync
+
+CRITICAL, COLD, ERASED = "critical_state", "cold_memories", "erased_agents"
+"""The tables whose columns are fixed; all others are named after their store."""
+
+_KEY = "id TEXT PRIMARY KEY, agent_id TEXT NOT NULL"
+_ORIGIN = "device TEXT NOT NULL, seq INTEGER NOT NULL"
+_COLUMNS = {
+    CRITICAL: f"{_KEY}, data TEXT, updated_at INTEGER NOT NULL, record TEXT NOT NULL, {_ORIGIN}",
+    COLD: (
+        f"{_KEY}, text TEXT NOT NULL, category TEXT NOT NULL, importance REAL DEFAULT 0.5, "
+        f"created_at INTEGER NOT NULL, access_count INTEGER DEFAULT 0, data TEXT, updated_at INTEGER NOT NULL, "
+        f"record TEXT NOT NULL, {_ORIGIN}"
+    ),
+}
+_OF_A_STORE = f"{_KEY}, data TEXT, updated_at INTEGER NOT NULL, record TEXT NOT NULL, {_ORIGIN}"
+_SPLIT_OFF = ("text", "category", "importance", "created_at", "access_count")  # columns of the archive's own
+
+Row = dict[str, Any]
+"""A version of a record: ``table``, ``agent_id``, ``record``, ``device``, ``seq``, ``updated_at`` in milliseconds, and
+``data``: its values, or None where it was deleted; also ``beside``, a table from which it has moved here."""
+
+
+class Replica:
+    """An open copy. Made by ``opened``.
+
+    Args:
+        connection: of the library.
+        tables: the tables of all stores, in the order in which they are read.
+    """
+
+    def __init__(self, connection: ConnectionSync, tables: Sequence[str]) -> None:
+        self._connection = connection
+        self._tables = tables
+        self._columns = {table: _COLUMNS.get(table, _OF_A_STORE) for table in (*tables, ERASED)}
+
+    def exchange(self, *, pull: bool = True, push: bool = True) -> None:
+        """Fetch what others have pushed, then push what was appended. Raises MirrorUnavailable."""
+        with _said_plainly():
+            if pull:
+                self._connection.pull()
+            self._make_tables()
+            if push:
+                self._connection.push()
+
+    def append(self, rows: Sequence[Row]) -> int:
+        """Append versions of records, to be pushed; how many are news here."""
+        with _said_plainly():
+            news = sum(self._append(row) for row in rows)
+            self._connection.commit()
+        return news
+
+    def since(self, table: str, seen: Mapping[str, int], *, limit: int) -> list[Row]:
+        """The newest versions that a device has not seen yet, in the order of their numbers.
+
+        Args:
+            table: which.
+            seen: by device, the number up to which its rows are known.
+            limit: of rows.
+        """
+        with _said_plainly():
+            newer, values = _unseen(seen)
+            query = (
+                f"SELECT * FROM {table} AS mine WHERE ({newer}) AND NOT EXISTS (SELECT 1 FROM {table} AS other "
+                "WHERE other.agent_id = mine.agent_id AND other.record = mine.record "
+                "AND (other.updated_at, other.id) > (mine.updated_at, mine.id)) ORDER BY seq LIMIT ?"
+            )
+            return [_row(table, found) for found in self._found(query, [*values, limit])]
+
+    def unseen(self, seen: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
+        """How many rows of each table a device has not seen."""
+        with _said_plainly():
+            counts = {}
+            for table in self._columns:
+                newer, values = _unseen(seen.get(table, {}))
+                [counted] = self._found(f"SELECT count(*) AS n FROM {table} WHERE {newer}", values)
+                counts[table] = int(counted["n"])
+        return counts
+
+    def erase(self, agents: Sequence[Row]) -> None:
+        """Delete everything of some agents that is older than their erasure, and leave word of it for other devices.
+
+        Args:
+            agents: rows of the table of erased agents; each record is an agent's ``digest_of``.
+        """
+        with _said_plainly():
+            for row in agents:
+                self._forget(row)
+                self._append(row)
+            self._connection.commit()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._connection.close()
+
+    def _forget(self, row: Row) -> None:
+        for table in self._tables:
+            for (agent,) in self._connection.execute(f"SELECT DISTINCT agent_id FROM {table}").fetchall():
+                if digest_of(agent) == row["record"]:
+                    self._connection.execute(f"DELETE FROM {table} WHERE agent_id = ? AND seq < ?", (agent, row["seq"]))
+
+    def _append(self, row: Row) -> bool:
+        table, record = row["table"], (row["agent_id"], row["record"])
+        query = f"SELECT id, data FROM {table} WHERE agent_id = ? AND record = ? ORDER BY updated_at, id"
+        known = self._connection.execute(query, record).fetchall()
+        moved = "beside" in row and self._leave(row["beside"], record)
+        values = _values(table, row)
+        is_known = known[-1][1] == values["data"] if known else values["data"] is None
+        if is_known and not moved:
+            return False
+        for version, _ in known:
+            self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (version,))
+        names, marks = ", ".join(values), ", ".join("?" * len(values))
+        self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
+        return True
+
+    def _leave(self, table: str, record: tuple[str, str]) -> bool:
+        """Delete a record that has moved from a table; whether it was there."""
+        query = f"SELECT id FROM {table} WHERE agent_id = ? AND record = ?"
+        versions = self._connection.execute(query, record).fetchall()
+        for version in versions:
+            self._connection.execute(f"DELETE FROM {table} WHERE id = ?", tuple(version))
+        return bool(versions)
+
+    def _make_tables(self) -> None:
+        found = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        there = {name for (name,) in found}
+        for table, columns in self._columns.items():
+            if table in there:
+                continue
+            self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
+            indexes = {"record": "agent_id, record", "origin": "device, seq"}
+            if table == COLD:
+                indexes |= {"category": "agent_id, category", "date": "agent_id, created_at"}
+            for name, indexed in indexes.items():
+                self._connection.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_{name} ON {table} ({indexed})")
+        self._connection.commit()
+
+    def _found(self, query: str, values: Sequence[Any]) -> list[Row]:
+        cursor = self._connection.execute(query, tuple(values))
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, found, strict=True)) for found in cursor.fetchall()]
+
+
+def opened(path: Path, *, url: str, token: str | None, tables: Sequence[str]) -> Replica:
+    """Open the copy; where there is none it is fetched, and where it is damaged it is fetched anew.
+
+    Args:
+        path: its file; others stand beside it.
+        url: ``https://``, ``libsql://``, or ``http://`` on this machine.
+        token: what the server knows us by.
+        tables: those of the stores.
+
+    Raises:
+        MirrorUnavailable: the server cannot be reached, or refuses us.
+    """
+    from turso import sync
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _said_plainly():
+        try:
+            connection = sync.connect(str(path), remote_url=url, auth_token=token, client_name="keepsake")
+        except sync.DatabaseError:
+            remove_replica(path)
+            connection = sync.connect(str(path), remote_url=url, auth_token=token, client_name="keepsake")
+    return Replica(connection, tables)
+
+
+def remove_replica(path: Path) -> None:
+    """Delete the copy and all that stands beside it. Nothing is lost but the time to fetch it."""
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink(missing_ok=True)
+
+
+def digest_of(agent: str) -> str:
+    """What an agent is known by once it is erased: its name is not kept for that."""
+    return hashlib.sha256(agent.encode()).hexdigest()
+
+
+def _unseen(seen: Mapping[str, int]) -> tuple[str, list[Any]]:
+    """A condition on ``device`` and ``seq``, and its values."""
+    if not seen:
+        return "1 = 1", []
+    known = " OR ".join(["(device = ? AND seq > ?)"] * len(seen))
+    marks = ", ".join("?" * len(seen))
+    return f"{known} OR device NOT IN ({marks})", [*(one for pair in seen.items() for one in pair), *seen]
+
+
+def _values(table: str, row: Row) -> Row:
+    """The columns of a row."""
+    data = row["data"]
+    split: Row = {}
+    if table == COLD and data is not None:
+        split = {name: data[name] for name in _SPLIT_OFF}
+        split["created_at"] = round(datetime.fromisoformat(split["created_at"]).timestamp() * 1000)
+        data = {name: value for name, value in data.items() if name not in _SPLIT_OFF}
+        key = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{row['agent_id']} {row['record']}"))
+    else:
+        key = str(uuid.uuid4())
+    text = None if data is None else json.dumps(data, ensure_ascii=False, sort_keys=True)
+    origin = {name: row[name] for name in ("agent_id", "updated_at", "record", "device", "seq")}
+    return {"id": key, **origin, **split, "data": text}
+
+
+def _row(table: str, found: Row) -> Row:
+    """The inverse of ``_values``."""
+    data = None if found["data"] is None else json.loads(found["data"])
+    if table == COLD and data is not None:
+        data |= {name: found[name] for name in _SPLIT_OFF}
+        data["created_at"] = datetime.fromtimestamp(found["created_at"] / 1000, UTC).isoformat()
+    origin = {name: found[name] for name in ("agent_id", "updated_at", "record", "device", "seq")}
+    return {"table": table, **origin, "data": data}
+
+
+@contextmanager
+def _said_plainly() -> Iterator[None]:
+    from turso import Error
+
+    try:
+        yield
+    except Error as error:
+        raise MirrorUnavailable(f"The mirror cannot be used: {error}. Check TURSO_URL and TURSO_AUTH_TOKEN.") from error

@@ -1,0 +1,36 @@
+"""Rows as they come from the mirror: checked like those of an export.
+
+Invariant: what passes can be stored as it is; what does not is left out by itself, and said to be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from memory.policy.export.file import KeptInScope, as_exported
+
+_ANY_ID = 2**63 - 1  # the clock of another device may be ahead of ours
+
+
+def checked(store: str, data: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
+    """Rows of a store as its ``export`` gave them, in the same order; None for one that is not sound."""
+    try:
+        return list(_checked(store, data))
+    except ValidationError:
+        return [_one(store, row) for row in data]
+
+
+def _one(store: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
+    try:
+        return _checked(store, [row])[0]
+    except ValidationError:
+        return None
+
+
+def _checked(store: str, data: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    kept = KeptInScope.model_validate_json(json.dumps({store: list(data)}), context=_ANY_ID)
+    return as_exported(getattr(kept, store))

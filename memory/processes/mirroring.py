@@ -1,0 +1,300 @@
+"""Keeps the mirror and this database alike: takes in what other devices changed, tells it what changed here.
+
+What changed is noted beside the rows (``stores.mirror_changes``) and stays noted until the mirror has it, so a mirror
+that is slow, gone for a day or cut off in the middle only lags behind. After a failure it is left alone for 5, 10, 20
+and 40 seconds, then for a minute at a time.
+
+Invariant: nobody waits for the mirror but who asks for a restore. What is taken in is one transaction for each step,
+together with the note of how far it came; a step that is done twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import structlog
+
+from memory.database import Database
+from memory.errors import MemorySystemError, MirrorUnavailable
+from memory.ids import IdSource
+from memory.mirror.process import MirrorProcess
+from memory.mirror.replica import Row
+from memory.ports import Clock
+from memory.processes.mirror_taking import EraseDue, MirrorTaking
+from memory.records import Job, Tier, scope_slug
+from memory.stores.hot import HotStore
+from memory.stores.jobs import JobStore
+from memory.stores.mirror_changes import MirrorChange, MirrorChangeStore
+from memory.stores.mirrored import COLD, CRITICAL, ERASED, MESSAGES, Mirrored, tables_of
+from memory.stores.tree import TreeStore
+
+_log = structlog.get_logger(__name__)
+
+MIRROR = "mirror"
+"""The kind of the job that follows a conversation."""
+
+_ROWS_AT_ONCE = 500
+_PAUSES = (5, 10, 20, 40, 60)  # seconds
+_LOOK = timedelta(minutes=1)  # at what other devices changed
+
+OnRestored = Callable[[int, int], None]
+"""Told of the rows that are back and of those there are in all."""
+
+
+class Mirroring:
+    """The mirror of an installation.
+
+    Args:
+        process: talks to the mirror's worker.
+        database: for transactions over all stores.
+        changes: what the mirror has to be told.
+        taking: takes in what other devices changed.
+        jobs: the durable jobs.
+        hot, tree: what is mirrored as it is.
+        ids: numbers what is sent.
+        clock: says what is due.
+        stores: what is mirrored row by row.
+    """
+
+    def __init__(
+        self,
+        process: MirrorProcess,
+        *,
+        database: Database,
+        changes: MirrorChangeStore,
+        taking: MirrorTaking,
+        jobs: JobStore,
+        hot: HotStore,
+        tree: TreeStore,
+        ids: IdSource,
+        clock: Clock,
+        stores: Sequence[Mirrored],
+    ) -> None:
+        self._process = process
+        self._database = database
+        self._changes = changes
+        self._taking = taking
+        self._jobs = jobs
+        self._hot = hot
+        self._tree = tree
+        self._ids = ids
+        self._clock = clock
+        self._stores = {store.name: store for store in stores}
+        self._device = ""
+        self._failures = 0
+        self._due: datetime | None = None
+        self._exchanging = asyncio.Lock()
+        self._task: asyncio.Task[None] | None = None
+
+    async def watch(self, *, erase_due: EraseDue) -> None:
+        """From now on note every change.
+
+        Args:
+            erase_due: erases scopes for good, as many as it is given.
+        """
+        self._taking.erase_by(erase_due)
+        self._device = await self._changes.watch(tuple(self._stores.values()))
+
+    async def after_conversation(self, job: Job) -> None:
+        """Do the job that follows a conversation: have the mirror told soon."""
+        async with self._database.transaction() as tx:
+            await self._jobs.done(job.scope, tx, job=job)
+        self.kick()
+
+    def kick(self) -> None:
+        """Something changed: exchange it soon, unless the mirror is left alone after a failure."""
+        resting = self._failures and self._due is not None and self._clock.now() < self._due
+        if not resting and (self._task is None or self._task.done()):
+            self._task = asyncio.create_task(self._in_background(), name="mirror")
+
+    async def run_due(self) -> None:
+        """Exchange what is due by the clock; what goes wrong is logged, and tried again when it is due."""
+        if self._due is None or self._clock.now() >= self._due:
+            self.kick()
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Wait until the exchange that goes on is over."""
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def exchange(self) -> None:
+        """Take in what other devices changed, and tell the mirror everything that changed here.
+
+        Raises:
+            MirrorUnavailable: it cannot be reached. What it was not told stays noted.
+        """
+        async with self._exchanging:
+            try:
+                await self._process.exchange(push=False)
+                await self._take_in(self._tables, None)
+                await self._tell_of_erasures()
+                while await self._tell_some():
+                    pass
+            except MemorySystemError:
+                self._failures += 1
+                pause = _PAUSES[min(self._failures, len(_PAUSES)) - 1]
+                self._due = self._clock.now() + timedelta(seconds=pause)
+                raise
+            self._failures = 0
+            self._due = self._clock.now() + _LOOK
+            async with self._database.transaction() as tx:
+                await self._changes.note_mirrored(tx, at=self._clock.now())
+
+    async def restore(self, *, archive: bool = True, on_progress: OnRestored | None = None) -> int:
+        """Bring back what the mirror holds and this database does not; how many rows.
+
+        Args:
+            archive: whether to wait for the archive and for what was said too; without, the next exchange brings them.
+            on_progress: told how far it is.
+
+        Raises:
+            MirrorUnavailable: it cannot be reached; what came so far stays, and the next try goes on from there.
+        """
+        async with self._exchanging:
+            await self._process.exchange(push=False)
+            late = {COLD, MESSAGES.remote}
+            tables = [table for table in self._tables if archive or table not in late]
+            return await self._take_in(tables, on_progress)
+
+    async def holds(self) -> int:
+        """How many rows there are in the mirror that this database has not seen."""
+        async with self._exchanging:
+            await self._process.exchange(push=False)
+            return sum((await self._process.unseen(await self._changes.seen())).values())
+
+    async def erased(self) -> bool:
+        """After an erasure here: erase there too; whether that is done already. What is not is done later."""
+        await self._process.forget_copy()  # it holds the words that are to be nowhere
+        try:
+            await self.exchange()
+        except MirrorUnavailable as error:
+            _log.warning("mirror_not_erased_yet", error=str(error))
+            return False
+        await self._process.forget_copy()
+        return True
+
+    async def close(self) -> None:
+        """End the exchange that goes on, and the worker. What the mirror was not told stays noted."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._process.close()
+
+    @property
+    def _tables(self) -> tuple[str, ...]:
+        return (ERASED, *tables_of(tuple(self._stores.values())))
+
+    async def _in_background(self) -> None:
+        with suppress(MemorySystemError):
+            await self._logged()
+
+    async def _logged(self) -> None:
+        try:
+            await self.exchange()
+        except MemorySystemError as error:
+            _log.warning("mirror_postponed", error=str(error), failures=self._failures)
+            raise
+
+    async def _take_in(self, tables: Sequence[str], on_progress: OnRestored | None) -> int:
+        """Take in what is new in some tables; how many rows."""
+        done, total = 0, 0
+        seen = await self._changes.seen()
+        if on_progress is not None:
+            counts = await self._process.unseen(seen)
+            total = sum(counts.get(table, 0) for table in tables)
+        for table in tables:
+            known = seen.get(table, {})
+            while rows := await self._process.since(table, known, limit=_ROWS_AT_ONCE):
+                known = known | {row["device"]: row["seq"] for row in rows}  # they come in the order of their numbers
+                await self._taking.take(table, rows, known, self._stores)
+                done += len(rows)
+                if on_progress is not None:
+                    on_progress(done, max(done, total))
+        await self._taking.finish()
+        if done:
+            _log.info("mirror_taken_in", rows=done)
+        return done
+
+    async def _tell_of_erasures(self) -> None:
+        erasures = await self._changes.erasures()
+        if not erasures:
+            return
+        rows = [
+            self._row(ERASED, erasure.digest, erasure.digest, erasure.erased_at, {}) | {"seq": erasure.id}
+            for erasure in erasures
+        ]
+        await self._process.erase(rows)
+        await self._process.exchange(pull=False)
+        async with self._database.transaction() as tx:
+            await self._changes.erased_there(tx, erasures)
+        _log.info("mirror_erased", scopes=len(erasures))
+
+    async def _tell_some(self) -> bool:
+        """Tell the mirror of the oldest changes; whether there were any."""
+        changes = await self._changes.pending(limit=_ROWS_AT_ONCE)
+        if not changes:
+            return False
+        rows = [row for store in {change.store for change in changes} for row in await self._rows_of(store, changes)]
+        await self._process.append(rows)
+        await self._process.exchange(pull=False)
+        async with self._database.transaction() as tx:
+            await self._changes.mirrored(tx, changes)
+            for table in {row["table"] for row in rows}:
+                newest = max(row["seq"] for row in rows if row["table"] == table)
+                await self._changes.note_seen(tx, table=table, seen={self._device: newest})
+        _log.info("mirrored", rows=len(rows))
+        return True
+
+    async def _rows_of(self, store: str, changes: Sequence[MirrorChange]) -> list[Row]:
+        """What the mirror is told of a store's changes."""
+        mine = [change for change in changes if change.store == store]
+        if store == CRITICAL:
+            return [await self._critical(change) for change in mine]
+        if store not in self._stores:
+            return []  # it was mirrored once, and is no more
+        mirrored = self._stores[store]
+        present = await self._database.read_in_one_trip(lambda: self._changes.present(mirrored, mine))
+        rows = []
+        for change in mine:
+            data = present.get((change.scope, change.record))
+            told = self._row(mirrored.remote, scope_slug(change.scope), change.record, change.changed_at, data)
+            rows.append(_in_its_table(told) if store == "entries" else told)
+        return rows
+
+    async def _critical(self, change: MirrorChange) -> Row:
+        state = [row for row in await self._hot.export(change.scope)][-1:]
+        nodes = await self._tree.export(change.scope)
+        data = self._taking.as_critical(state, nodes, at=self._clock.now()) if state or nodes else None
+        return self._row(CRITICAL, scope_slug(change.scope), change.record, change.changed_at, data)
+
+    def _row(self, table: str, agent: str, record: str, changed_at: datetime, data: Row | None) -> Row:
+        return {
+            "table": table,
+            "agent_id": agent,
+            "record": record,
+            "device": self._device,
+            "seq": self._ids.next(),
+            "updated_at": round(changed_at.timestamp() * 1000),
+            "data": data,
+        }
+
+
+def without_mirror(database: Database, jobs: JobStore) -> Callable[[Job], Awaitable[None]]:
+    """What does the jobs of conversations where there is no mirror any more: nothing."""
+
+    async def let_go(job: Job) -> None:
+        async with database.transaction() as tx:
+            await jobs.done(job.scope, tx, job=job)
+
+    return let_go
+
+
+def _in_its_table(told: Row) -> Row:
+    """An entry stands either among those of the archive or among the others, and moves from one to the other."""
+    archived = told["data"] is not None and told["data"]["tier"] == Tier.COLD.value
+    here, beside = (COLD, told["table"]) if archived else (told["table"], COLD)
+    return told | {"table": here, "beside": beside}

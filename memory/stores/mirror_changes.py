@@ -1,0 +1,313 @@
+"""What the mirror has to be told, and what is known of what other devices told it.
+
+Invariant: a change is noted in the transaction that makes it, and stays noted until the mirror has it; a row that is
+changed again meanwhile stays noted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import uuid
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import BigInteger, Row, and_, delete, func, insert, select, text, type_coerce, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from memory.database import Database, Transaction
+from memory.ids import IdSource
+from memory.ports import Clock
+from memory.records import Scope, scope_slug
+from memory.schema import (
+    PERSONAL_TABLES,
+    UtcDateTime,
+    hot_versions,
+    messages,
+    mirror_changes,
+    mirror_erasures,
+    mirror_seen,
+    mirror_state,
+    sessions,
+    tree_nodes,
+)
+from memory.stores.mirrored import NOW_IN_SQL, Mirrored, record_in_sql, triggers_of
+from memory.stores.scoped import delete_scope, in_scope, rows_of_scope, scope_of_row
+
+_DEVICE, _MIRRORED_AT = "device", "mirrored_at"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_FILL = (
+    "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) "
+    "SELECT DISTINCT person, audience, '{name}', {record}, random(), {now} FROM {table} AS mine WHERE true "
+    "ON CONFLICT DO NOTHING"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorChange:
+    """A row that is to be mirrored.
+
+    Attributes:
+        scope: whose.
+        store: of which store.
+        record: its identity; see ``Mirrored.record_of``.
+        stamp: another with every change.
+        changed_at: when it was changed last.
+    """
+
+    scope: Scope
+    store: str
+    record: str
+    stamp: int
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorErasure:
+    """A scope that was erased here, and is not yet in the mirror.
+
+    Attributes:
+        digest: of the scope's slug, since its name is not to be kept.
+        id: drawn when it was erased.
+        erased_at: when.
+    """
+
+    digest: str
+    id: int
+    erased_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorProgress:
+    """How far the mirror lags behind.
+
+    Attributes:
+        waiting: rows and erasures that it does not have yet.
+        mirrored_at: when it last had everything; None for never.
+    """
+
+    waiting: int
+    mirrored_at: datetime | None
+
+
+class MirrorChangeStore:
+    """The tables of what is to be mirrored.
+
+    Args:
+        database: where the rows are.
+        ids: numbers the erasures.
+        clock: dates them.
+    """
+
+    name = "mirror"
+
+    def __init__(self, database: Database, ids: IdSource, clock: Clock) -> None:
+        self._database = database
+        self._ids = ids
+        self._clock = clock
+        self._followed: frozenset[str] = frozenset()
+
+    async def watch(self, stores: Sequence[Mirrored]) -> str:
+        """Note every change of some stores from now on, and all that is in one that was not watched before.
+
+        Returns:
+            What this database is called among the devices of its mirror.
+        """
+        async with self._database.transaction() as tx:
+            present = await tx.connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
+            there = {name: sql for name, sql in present}
+            for name, triggers in triggers_of(tuple(stores)).items():
+                if all(there.get(trigger) == sql for trigger, sql in triggers.items()):
+                    continue
+                for trigger, sql in triggers.items():
+                    await tx.connection.execute(text(f"DROP TRIGGER IF EXISTS {trigger}"))
+                    await tx.connection.exec_driver_sql(sql)
+                await self._note_all(tx, name, stores)
+            device = await _state(tx.connection, _DEVICE)
+            if device is None:
+                device = uuid.uuid4().hex
+                await _set_state(tx, _DEVICE, device)
+        return device
+
+    async def pending(self, *, limit: int) -> list[MirrorChange]:
+        """What is to be mirrored of everybody, the oldest first."""
+        query = select(mirror_changes).order_by(mirror_changes.c.changed_at).limit(limit)
+        async with self._database.read() as connection:
+            return [_change(row) for row in await connection.execute(query)]
+
+    async def pending_of(self, scope: Scope, tx: Transaction, *, store: str) -> dict[str, datetime]:
+        """What of a scope's store is to be mirrored: when it changed, by record."""
+        query = select(mirror_changes).where(in_scope(mirror_changes, scope), mirror_changes.c.store == store)
+        return {row.record: row.changed_at for row in await tx.connection.execute(query)}
+
+    async def present(
+        self, store: Mirrored, changes: Collection[MirrorChange]
+    ) -> dict[tuple[Scope, str], dict[str, Any]]:
+        """What rows of a store say now, as an export has them, by scope and record; those that are gone are left out.
+
+        Of a conversation off the record nothing is said.
+        """
+        records: defaultdict[Scope, set[str]] = defaultdict(set)
+        for change in changes:
+            records[change.scope].add(change.record)
+        found: dict[tuple[Scope, str], dict[str, Any]] = {}
+        async with self._database.read() as connection:
+            for scope, wanted in records.items():
+                for record, row in (await rows_by_record(connection, scope, store, wanted, kept_alone=True)).items():
+                    found[scope, record] = store.values(row)
+        return found
+
+    async def mirrored(self, tx: Transaction, changes: Collection[MirrorChange]) -> None:
+        """Note that the mirror has these changes; rows that have changed again since stay noted."""
+        for change in changes:
+            mine = and_(_this(change.scope, change.store, change.record), mirror_changes.c.stamp == change.stamp)
+            await tx.connection.execute(delete(mirror_changes).where(mine))
+
+    async def settled(self, scope: Scope, tx: Transaction, *, store: str, records: Collection[str]) -> None:
+        """Note that rows are now as the mirror has them, so that they need not be mirrored."""
+        for record in records:
+            await tx.connection.execute(delete(mirror_changes).where(_this(scope, store, record)))
+
+    async def erasures(self) -> list[MirrorErasure]:
+        """The erasures that the mirror does not have yet."""
+        async with self._database.read() as connection:
+            rows = await connection.execute(select(mirror_erasures).order_by(mirror_erasures.c.id))
+            return [MirrorErasure(digest=row.digest, id=row.id, erased_at=row.erased_at) for row in rows]
+
+    async def erased_there(self, tx: Transaction, erasures: Collection[MirrorErasure]) -> None:
+        """Note that the mirror has these erasures."""
+        ids = [erasure.id for erasure in erasures]
+        await tx.connection.execute(delete(mirror_erasures).where(mirror_erasures.c.id.in_(ids)))
+
+    async def scopes_known_by(self, tx: Transaction, digests: Collection[str]) -> list[Scope]:
+        """The scopes of which something is kept here and whose slug has one of these digests."""
+        found: set[Scope] = set()
+        for table in PERSONAL_TABLES:
+            rows = await tx.connection.execute(select(table.c.person, table.c.audience).distinct())
+            found |= {Scope(person=row.person, audience=row.audience) for row in rows}
+        return sorted((scope for scope in found if digest_of(scope) in digests), key=str)
+
+    @contextmanager
+    def following(self, digests: Collection[str]) -> Iterator[None]:
+        """Erasures that the mirror told of, while they are done here too: it need not be told of them."""
+        self._followed = frozenset(digests)
+        try:
+            yield
+        finally:
+            self._followed = frozenset()
+
+    async def seen(self) -> dict[str, dict[str, int]]:
+        """Up to which number the rows of other devices are known, by table and device."""
+        known: defaultdict[str, dict[str, int]] = defaultdict(dict)
+        async with self._database.read() as connection:
+            for row in await connection.execute(select(mirror_seen)):
+                known[row.table_name][row.device] = row.seq
+        return dict(known)
+
+    async def note_seen(self, tx: Transaction, *, table: str, seen: Mapping[str, int]) -> None:
+        """Note up to which number the rows of some devices are known."""
+        for device, seq in seen.items():
+            mine = and_(mirror_seen.c.table_name == table, mirror_seen.c.device == device)
+            changed = await tx.connection.execute(update(mirror_seen).where(mine).values(seq=seq))
+            if changed.rowcount == 0:
+                row = {"table_name": table, "device": device, "seq": seq}
+                await tx.connection.execute(insert(mirror_seen).values(row))
+
+    async def note_mirrored(self, tx: Transaction, *, at: datetime) -> None:
+        """Note that the mirror has everything."""
+        await _set_state(tx, _MIRRORED_AT, str((at - _EPOCH) // timedelta(milliseconds=1)))
+
+    async def progress(self) -> MirrorProgress:
+        """How far the mirror lags behind."""
+        async with self._database.read() as connection:
+            changes = (await connection.execute(select(func.count()).select_from(mirror_changes))).scalar_one()
+            erasures = (await connection.execute(select(func.count()).select_from(mirror_erasures))).scalar_one()
+            at = await _state(connection, _MIRRORED_AT)
+        mirrored_at = None if at is None else _EPOCH + timedelta(milliseconds=int(at))
+        return MirrorProgress(waiting=changes + erasures, mirrored_at=mirrored_at)
+
+    async def export(self, scope: Scope) -> list[dict[str, Any]]:
+        """What of a scope is still to be mirrored."""
+        return await rows_of_scope(self._database, mirror_changes, scope)
+
+    async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
+        """Forget what of a scope was to be mirrored, and note that it is to be erased there. The last of all stores."""
+        count = await delete_scope(tx, mirror_changes, scope)
+        digest = digest_of(scope)
+        if await _state(tx.connection, _DEVICE) is not None and digest not in self._followed:
+            await tx.connection.execute(delete(mirror_erasures).where(mirror_erasures.c.digest == digest))
+            row = {"digest": digest, "id": self._ids.next(), "erased_at": self._clock.now()}
+            await tx.connection.execute(insert(mirror_erasures).values(row))
+        return {mirror_changes.name: count}
+
+    async def _note_all(self, tx: Transaction, name: str, stores: Sequence[Mirrored]) -> None:
+        tables = [(store.table.name, store.identity) for store in stores if store.name == name]
+        for table, identity in tables or [(hot_versions.name, ()), (tree_nodes.name, ())]:
+            record = record_in_sql(identity, "mine")
+            await tx.connection.execute(text(_FILL.format(name=name, record=record, now=NOW_IN_SQL, table=table)))
+
+
+async def rows_by_record(
+    connection: AsyncConnection,
+    scope: Scope,
+    store: Mirrored,
+    records: Collection[str] | None,
+    *,
+    kept_alone: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """Rows of a scope by their identity.
+
+    Args:
+        connection: where to read.
+        scope: whose.
+        store: which rows.
+        records: their identities; None for all.
+        kept_alone: leave out what was said off the record.
+    """
+    mine = in_scope(store.table, scope)
+    if store.identity == ("id",) and records is not None:
+        ids = [int(record.strip("[]")) for record in records]
+        mine = and_(mine, store.table.c.id.in_(ids))
+    if kept_alone and store.table is messages:
+        off_record = select(sessions.c.id).where(in_scope(sessions, scope), sessions.c.kept.is_(False))
+        mine = and_(mine, store.table.c.session_id.not_in(off_record))
+    raw = [
+        type_coerce(store.table.c[name], BigInteger).label(f"raw_{name}")
+        for name in store.identity
+        if isinstance(store.table.c[name].type, UtcDateTime)
+    ]
+    found = {}
+    for row in (await connection.execute(select(store.table, *raw).where(mine))).mappings():
+        values = dict(row)
+        identity = {name: values.get(f"raw_{name}", values[name]) for name in store.identity}
+        record = store.record_of(identity)
+        if records is None or record in records:
+            found[record] = {name: values[name] for name in store.columns}
+    return found
+
+
+def digest_of(scope: Scope) -> str:
+    """What an erased scope is known by."""
+    return hashlib.sha256(scope_slug(scope).encode()).hexdigest()
+
+
+def _this(scope: Scope, store: str, record: str) -> Any:
+    return and_(in_scope(mirror_changes, scope), mirror_changes.c.store == store, mirror_changes.c.record == record)
+
+
+def _change(row: Row[Any]) -> MirrorChange:
+    return MirrorChange(
+        scope=scope_of_row(row), store=row.store, record=row.record, stamp=row.stamp, changed_at=row.changed_at
+    )
+
+
+async def _state(connection: AsyncConnection, name: str) -> str | None:
+    return (await connection.execute(select(mirror_state.c.value).where(mirror_state.c.name == name))).scalar()
+
+
+async def _set_state(tx: Transaction, name: str, value: str) -> None:
+    await tx.connection.execute(delete(mirror_state).where(mirror_state.c.name == name))
+    await tx.connection.execute(insert(mirror_state).values(name=name, value=value))
