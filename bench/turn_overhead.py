@@ -138,7 +138,7 @@ class Bench:
                     embedded = await stores.search.embed_query(query)
                 with self._timed("retrieve: full text"):
                     await database.read_together(
-                        partial(text_index.search, reach=reach, source=Source.RECALL, query=query, limit=100)
+                        partial(text_index.search, reach=reach, query=query, limits={Source.RECALL: 100})
                     )
                 with self._timed("retrieve: recall (words, vectors, rank)"):
                     await stores.recall.search(reach, query, limit=5, evicted_only=False, embedded=embedded, floor=True)

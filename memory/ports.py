@@ -5,7 +5,7 @@ Invariant: everything else in this package is concrete. The real SQLite in a tem
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memory.messages import ModelRequest, ModelResponse
-from memory.records import EntryScore, Reach, SearchEntry, Source
+from memory.records import Candidates, EntryScore, Reach, SearchEntry, Source
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
@@ -137,10 +137,12 @@ class EmbeddedQuery:
         vector: of the whole query, of shape (dimensions,); None where the embedder failed, so that words alone decide.
         tokens: of its tokens, of shape (tokens, token_dimensions), each as long as its weight; None where the
             embedder gives none.
+        candidates: what the indexes bring up for it, where that was looked up for several sources at once.
     """
 
     vector: Vectors | None = None
     tokens: Vectors | None = None
+    candidates: Candidates | None = None
 
 
 @runtime_checkable
@@ -184,6 +186,10 @@ class VectorIndex(Protocol):
         """
         ...
 
+    def vectors_of(self, ids: Iterable[int]) -> tuple[list[int], Vectors]:
+        """Those of these ids that it holds, and their vectors, of shape (ids held, dimensions)."""
+        ...
+
     def __len__(self) -> int: ...
 
     @property
@@ -207,16 +213,15 @@ class TextIndex(Protocol):
         self,
         connection: Connection,
         reach: Reach,
-        source: Source,
         query: str,
-        limit: int,
-    ) -> list[EntryScore]:
-        """The best entries within reach for a query of any content, best first; scores are above 0.
+        limits: Mapping[Source, int],
+    ) -> dict[Source, list[EntryScore]]:
+        """The best entries within reach for a query of any content, best first, of each source; scores are above 0.
 
-        A query without a single searchable word finds nothing and raises nothing.
+        A query without a single searchable word finds nothing and raises nothing. A source of which there is nothing
+        within reach is left out.
+
+        Args:
+            limits: how many of each source, at most; with 0 it is only told whether anything is held.
         """
-        ...
-
-    def held(self, connection: Connection, reach: Reach) -> frozenset[Source]:
-        """The sources of which there are entries within reach."""
         ...

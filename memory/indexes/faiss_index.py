@@ -11,7 +11,7 @@ FAISS allows no change beside a search, so one lock covers both.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,14 @@ class FaissIndex:
             _alone()
             similarities, ids = self._index.search(np.asarray(vector, dtype=np.float32).reshape(1, -1), found)
         return list(zip(ids[0].tolist(), similarities[0].tolist(), strict=True))
+
+    def vectors_of(self, ids: Iterable[int]) -> tuple[list[int], Vectors]:
+        """Those of these ids that it holds, and their vectors, of shape (ids held, dimensions)."""
+        with self._lock:
+            held = [entry_id for entry_id in ids if entry_id in self._ids]
+            if not held:
+                return [], np.empty((0, self._dimensions), dtype=np.float32)
+            return held, self._index.reconstruct_batch(np.array(held, dtype=np.int64))
 
     def __len__(self) -> int:
         return len(self._ids)

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -23,28 +24,26 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.indexes.term_scores import Ids, Term, best, by_length, rarity
 from memory.indexes.words import indexed, query_terms
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
-from memory.schema import closed_scopes, search_entries
+from memory.schema import closed_scopes, listed, search_entries
 
 _MAX_HOLDERS = 1_000  # of a word, the newest: what more entries hold says little of any of them
 _MAX_SCORED = 3_000
 _MAX_COMMON_TERMS = 3  # the commonest hardly tell entries apart
-_MAX_COUNTED = 50_000  # to weigh words by how rare they are this is as good as all of them
+_MAX_COUNTED = 10_000  # to weigh words by how rare they are this is as good as all of them
 _LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest words
 _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
 
-# The newest entries that hold each term, as ids with commas between them: as rows they would take longer to read than
+# The newest entries that each query finds, as ids with commas between them: as rows they would take longer to read than
 # to find.
 _HOLDERS = text(
-    "SELECT term.value AS term, (SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_text WHERE search_text "
-    "MATCH :within || ' AND body : ' || term.value ORDER BY rowid DESC LIMIT :most)) AS ids "
-    "FROM json_each(:terms) AS term"
+    "SELECT asked.key AS place, (SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_text WHERE search_text "
+    "MATCH asked.value ORDER BY rowid DESC LIMIT :most)) AS ids FROM json_each(:asked) AS asked"
 )
 _PUT = text("INSERT OR REPLACE INTO search_text (rowid, owner, body) VALUES (:id, :owner, :body)")
-_TOTAL = text("SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text MATCH :within LIMIT :most)")
-_HELD = text(
-    "SELECT owned.key FROM json_each(:owners) AS owned "
-    "WHERE EXISTS (SELECT 1 FROM search_text WHERE search_text MATCH owned.value)"
+_TOTALS = text(
+    "SELECT owned.key AS source, (SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text MATCH owned.value "
+    "LIMIT :most)) AS entries FROM json_each(:owners) AS owned"
 )
 
 
@@ -55,17 +54,13 @@ def _lengths(*, in_audiences: bool) -> Select[Any]:
     asked = (
         select(entry.id, entry.person, entry.audience, entry.source, entry.record_id)
         .add_columns(func.length(entry.text).label("characters"))
-        .where(entry.id.in_(bindparam("ids", expanding=True)))
+        .where(entry.id.in_(listed("ids")))
         .limit(bindparam("most"))
         .subquery()
     )
     closed = select(closed_scopes.c.audience).where(closed_scopes.c.person == bindparam("person"))
-    within = select(asked).where(
-        asked.c.person == bindparam("person"),
-        asked.c.source == bindparam("source"),
-        asked.c.audience.not_in(closed),
-    )
-    return within.where(asked.c.audience.in_(bindparam("audiences", expanding=True))) if in_audiences else within
+    within = select(asked).where(asked.c.person == bindparam("person"), asked.c.audience.not_in(closed))
+    return within.where(asked.c.audience.in_(listed("audiences"))) if in_audiences else within
 
 
 _LENGTHS, _LENGTHS_IN_AUDIENCES = _lengths(in_audiences=False), _lengths(in_audiences=True)
@@ -93,86 +88,28 @@ class SqliteTextIndex:
         self,
         connection: Connection,
         reach: Reach,
-        source: Source,
         query: str,
-        limit: int,
-    ) -> list[EntryScore]:
-        """The best entries within reach for a query of any content, best first; scores are above 0.
+        limits: Mapping[Source, int],
+    ) -> dict[Source, list[EntryScore]]:
+        """The best entries within reach for a query of any content, best first, of each source; scores are above 0.
 
         A query without a single searchable word finds nothing and raises nothing. English words without content
-        ("what", "the") are not searched for.
-        """
-        owners = " OR ".join(_owners(reach, source))
-        terms = query_terms(query)
-        if not owners or not terms or limit < 1:
-            return []
-        scores = self._scores(connection, f"owner : ({owners})", terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limit))
-        if not scores:
-            return []
-        rows = [row for own in reach.of_each for row in self._within(connection, own, source, list(scores))]
-        final = by_length(scores, {row.id: row.characters for row in rows})
-        found = [
-            EntryScore(
-                entry_id=row.id,
-                scope=Scope(person=row.person, audience=row.audience),
-                source=source,
-                record_id=row.record_id,
-                text_score=final[row.id],
-            )
-            for row in rows
-        ]
-        return sorted(found, key=lambda entry: (-entry.text_score, -entry.entry_id))[:limit]
-
-    def held(self, connection: Connection, reach: Reach) -> frozenset[Source]:
-        """The sources of which there are entries within reach."""
-        owners = {
-            source.value: f"owner : ({' OR '.join(tokens)})" for source in Source if (tokens := _owners(reach, source))
-        }
-        return frozenset(map(Source, connection.execute(_HELD, {"owners": json.dumps(owners)}).scalars()))
-
-    def _within(self, connection: Connection, reach: Reach, source: Source, ids: list[int]) -> Sequence[Row[Any]]:
-        """Those of these entries that are within the reach of one account, with the lengths of their texts."""
-        values = {"person": reach.person, "source": source.value, "ids": ids, "most": len(ids)}
-        if reach.audiences is None:
-            return connection.execute(_LENGTHS, values).all()
-        return connection.execute(_LENGTHS_IN_AUDIENCES, {**values, "audiences": sorted(reach.audiences)}).all()
-
-    def _scores(self, connection: Connection, within: str, terms: Sequence[str], limit: int) -> dict[int, float]:
-        """The entries that hold the most and the rarest of the terms.
-
-        Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995);
-        the rarest of them add to the score of those that have a rarer one.
+        ("what", "the") are not searched for. A source of which there is nothing within reach is left out.
 
         Args:
-            within: the FTS5 query for everything within reach.
+            limits: how many of each source, at most; with 0 it is only told whether anything is held.
         """
-        holders = sorted(self._holders(connection, within, terms).items(), key=lambda pair: len(pair[1]))
-        if not holders:
-            return {}
-        total = connection.execute(_TOTAL, {"within": within, "most": _MAX_COUNTED}).scalar_one()
-        sums = accumulate(len(ids) for _, ids in holders)
-        fits = (
-            entries <= _MAX_SCORED and len(ids) < _MAX_HOLDERS for entries, (_, ids) in zip(sums, holders, strict=True)
-        )
-        rare = sum(fits) or 1
-        common = [term for term, _ in holders[rare : rare + _MAX_COMMON_TERMS]]
-        if common:
-            any_rare = " OR ".join(term for term, _ in holders[:rare])
-            more = self._holders(connection, f"{within} AND body : ({any_rare})", common)
-        else:
-            more = {}
-        weight = {term: rarity(len(ids), total) for term, ids in holders}
-        return best(
-            [Term(entries=ids, weight=weight[term]) for term, ids in holders[:rare]],
-            [Term(entries=ids, weight=weight[term]) for term, ids in more.items()],
-            limit,
-        )
-
-    def _holders(self, connection: Connection, within: str, terms: Sequence[str]) -> dict[str, Ids]:
-        """The newest entries that hold each term; terms that none holds are left out."""
-        values = {"within": within, "terms": json.dumps(terms), "most": _MAX_HOLDERS}
-        rows = connection.execute(_HOLDERS, values).all()
-        return {row.term: np.array(row.ids.split(","), dtype=np.int64) for row in rows if row.ids}
+        withins = {source: f"owner : ({' OR '.join(own)})" for source in limits if (own := _owners(reach, source))}
+        totals = _totals(connection, withins)
+        searched = {source: withins[source] for source in totals if limits[source]}
+        scores = {
+            source: best(*terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limits[source]))
+            for source, terms in _weighed(connection, searched, totals, query_terms(query)).items()
+        }
+        rows = _within(connection, reach, [entry_id for some in scores.values() for entry_id in some])
+        return {
+            source: _ranked(scores.get(source, {}), rows.get(source, ()), source, limits[source]) for source in totals
+        }
 
     async def begin_scrub(self, connection: AsyncConnection) -> None:
         """Begin to remove the words of removed entries from the file; then ``scrub_step`` until it is done.
@@ -199,6 +136,110 @@ class SqliteTextIndex:
         )
         # FTS5's own documentation: a difference below 2 means that the merge found nothing to do.
         return bool((await connection.execute(changes)).scalar_one() - before >= 2)
+
+
+def _totals(connection: Connection, withins: Mapping[Source, str]) -> dict[Source, int]:
+    """How many entries of each source are within reach; those without any are left out.
+
+    Args:
+        withins: by source, the FTS5 query for everything within reach.
+    """
+    owners = {source.value: within for source, within in withins.items()}
+    rows = connection.execute(_TOTALS, {"owners": json.dumps(owners), "most": _MAX_COUNTED}).all()
+    return {Source(row.source): row.entries for row in rows if row.entries}
+
+
+def _weighed(
+    connection: Connection, withins: Mapping[Source, str], totals: Mapping[Source, int], terms: Sequence[str]
+) -> dict[Source, tuple[list[Term], list[Term]]]:
+    """Of each source the terms that make a candidate, and those that only add to what is one already.
+
+    Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995); the
+    rarest of them add to the score of those that have a rarer one.
+    """
+    every = _holders(connection, {source: (within, terms) for source, within in withins.items()})
+    split = {source: _by_rarity(holders) for source, holders in every.items() if holders}
+    added = _holders(
+        connection,
+        {
+            source: (f"{withins[source]} AND body : ({' OR '.join(rare)})", common)
+            for source, (rare, common) in split.items()
+            if common
+        },
+    )
+
+    def weighed(source: Source, held: Mapping[str, Ids], terms: Iterable[str]) -> list[Term]:
+        return [
+            Term(entries=held[term], weight=rarity(len(every[source][term]), totals[source]))
+            for term in terms
+            if term in held
+        ]
+
+    return {
+        source: (weighed(source, every[source], rare), weighed(source, added.get(source, {}), common))
+        for source, (rare, common) in split.items()
+    }
+
+
+def _by_rarity(holders: Mapping[str, Ids]) -> tuple[list[str], list[str]]:
+    """The rare terms, and a few of the common ones, the rarest first."""
+    terms = sorted(holders, key=lambda term: len(holders[term]))
+    sums = accumulate(len(holders[term]) for term in terms)
+    fits = (
+        entries <= _MAX_SCORED and len(holders[term]) < _MAX_HOLDERS for entries, term in zip(sums, terms, strict=True)
+    )
+    rare = sum(fits) or 1
+    return terms[:rare], terms[rare : rare + _MAX_COMMON_TERMS]
+
+
+def _holders(
+    connection: Connection, wanted: Mapping[Source, tuple[str, Sequence[str]]]
+) -> dict[Source, dict[str, Ids]]:
+    """Of each source the newest entries that hold each term; terms that none holds are left out.
+
+    Args:
+        wanted: by source, the FTS5 query for what may be found, and the terms.
+    """
+    places = [(source, term) for source, (_, terms) in wanted.items() for term in terms]
+    if not places:
+        return {}
+    asked = [f"{within} AND body : {term}" for within, terms in wanted.values() for term in terms]
+    held: dict[Source, dict[str, Ids]] = {source: {} for source in wanted}
+    for row in connection.execute(_HOLDERS, {"asked": json.dumps(asked), "most": _MAX_HOLDERS}).all():
+        if row.ids:
+            source, term = places[row.place]
+            held[source][term] = np.array(row.ids.split(","), dtype=np.int64)
+    return held
+
+
+def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[Source, list[Row[Any]]]:
+    """Those of these entries that are within reach, with the lengths of their texts, by source."""
+    rows: defaultdict[Source, list[Row[Any]]] = defaultdict(list)
+    values: dict[str, object] = {"ids": ids, "most": len(ids)}
+    statement = _LENGTHS
+    if reach.audiences is not None:
+        statement, values["audiences"] = _LENGTHS_IN_AUDIENCES, sorted(reach.audiences)
+    for own in reach.of_each if ids else ():
+        for row in connection.execute(statement, {**values, "person": own.person}).all():
+            rows[Source(row.source)].append(row)
+    return rows
+
+
+def _ranked(scores: Mapping[int, float], rows: Sequence[Row[Any]], source: Source, limit: int) -> list[EntryScore]:
+    """The best entries with their length counted, best first; of equals the newest."""
+    final = by_length(scores, {row.id: row.characters for row in rows})
+    known = [row for row in rows if row.id in final]
+    first = sorted(known, key=lambda row: (-final[row.id], -row.id))[:limit]
+    return [
+        EntryScore(
+            entry_id=row.id,
+            scope=Scope(person=row.person, audience=row.audience),
+            source=source,
+            record_id=row.record_id,
+            text_score=final[row.id],
+        )
+        for row in first
+    ]
 
 
 def _token(*parts: str) -> str:

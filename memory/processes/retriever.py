@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -46,7 +46,9 @@ _QUERY_CHARACTERS = 1_000
 # A search takes some hundredths of a second; what takes this long would keep the person waiting for nothing.
 _DEADLINE_SECONDS = 5.0
 
-_Search = Callable[[], Awaitable[list[SearchHit]]]
+_OVERFETCH = 3  # no source asks for the candidates of more results for each one wanted
+
+_Search = Callable[..., Awaitable[list[SearchHit]]]
 
 _LATELY = timedelta(hours=1)
 
@@ -187,18 +189,10 @@ class Retriever:
             routes = await self._tree_search.routes(scope, reach, query, unasked=floor)
         found: dict[Source, list[SearchHit]] = {}
         searches = self._searches(
-            scope,
-            reach,
-            query,
-            wanted,
-            found,
-            exclude=exclude,
-            floor=floor,
-            embedded=embedded,
-            periods=periods,
-            routes=routes,
+            scope, reach, query, wanted, found, exclude=exclude, floor=floor, periods=periods, routes=routes
         )
-        await self._search_all(reach, searches, found, facts_are_filed=wanted.by_tree_alone)
+        look_up = partial(self._search.looked_up, reach, query, embedded, _limits(wanted, exclude))
+        await self._search_all(look_up, searches, found, facts_are_filed=wanted.by_tree_alone)
         answers = dict(found)
         failed = tuple(source for source in searches if source not in answers)
         self._failed_at |= dict.fromkeys(failed, self._clock.now())
@@ -244,10 +238,11 @@ class Retriever:
         periods: Sequence[Period],
         exclude: frozenset[int],
         floor: bool,
-        embedded: EmbeddedQuery,
         routes: Routes | None,
     ) -> dict[Source, _Search]:
         """The searches to make, by source, in their order. A new source gets its line here.
+
+        Each is called with the query as ``embedded``, of which the candidates are known.
 
         Args:
             found: what was found when a search begins.
@@ -257,11 +252,9 @@ class Retriever:
         of_days = periods if not floor or asks(query) else ()
         searches: dict[Source, _Search] = {}
         if limit := wanted.facts:
-            searches[Source.FACT] = partial(
-                self._facts.search, reach, query, limit=limit, embedded=embedded, floor=floor
-            )
+            searches[Source.FACT] = partial(self._facts.search, reach, query, limit=limit, floor=floor)
         if limit := wanted.hits:
-            searches[Source.RECALL] = lambda: self._recall.search(
+            searches[Source.RECALL] = lambda embedded: self._recall.search(
                 reach,
                 query,
                 limit=wanted.hits,
@@ -273,23 +266,20 @@ class Retriever:
                 besides={message_id for fact in found.get(Source.FACT, ()) for message_id in fact.message_ids},
             )
             searches[Source.ARCHIVAL] = partial(
-                self._archival.search, scope, reach, query, limit=limit, embedded=embedded, trace=trace, floor=floor
+                self._archival.search, scope, reach, query, limit=limit, trace=trace, floor=floor
             )
         if limit := wanted.episodes:
             searches[Source.EPISODE] = partial(
-                self._episodes.search, reach, query, limit=limit, periods=of_days, embedded=embedded, floor=floor
+                self._episodes.search, reach, query, limit=limit, periods=of_days, floor=floor
             )
         if limit := wanted.procedures:
-            searches[Source.PROCEDURE] = partial(
-                self._procedures.applicable, reach, query, limit=limit, embedded=embedded, floor=floor
-            )
-        if limit := wanted.entries:
-            searches[Source.ENTRY] = partial(
-                self._tree_search.filed,
+            searches[Source.PROCEDURE] = partial(self._procedures.applicable, reach, query, limit=limit, floor=floor)
+        if wanted.entries:
+            searches[Source.ENTRY] = lambda embedded: self._tree_search.filed(
                 scope,
                 reach,
                 query,
-                limit=limit,
+                limit=wanted.entries,
                 routes=routes,
                 words=wanted.by_tree_alone,
                 unasked=floor,
@@ -299,7 +289,7 @@ class Retriever:
 
     async def _search_all(
         self,
-        reach: Reach,
+        look_up: Callable[[], Awaitable[EmbeddedQuery]],
         searches: Mapping[Source, _Search],
         found: dict[Source, list[SearchHit]],
         *,
@@ -312,12 +302,13 @@ class Retriever:
         """
 
         async def search_all() -> None:
-            held = await self._search.held(reach)
+            embedded = await look_up()
+            held = set(embedded.candidates.found) if embedded.candidates else set()
             if facts_are_filed and Source.FACT in held:
-                held |= {Source.ENTRY}
+                held.add(Source.ENTRY)
             for source, search in searches.items():
                 try:
-                    found[source] = await search() if source in held else []
+                    found[source] = await search(embedded=embedded) if source in held else []
                 except MemorySystemError as error:
                     _log.warning("search_failed", source=source.value, error=str(error))
 
@@ -336,6 +327,16 @@ class Retriever:
     async def embed(self, query: str) -> EmbeddedQuery:
         """The query's vectors, or none (with a log line) where the embedder fails: full text still answers."""
         return await self._search.embedded(shortened(query))
+
+
+def _limits(wanted: Wanted, exclude: Collection[int]) -> dict[Source, int]:
+    """For how many results of each source there must be candidates; with 0 it is only told whether it holds any."""
+    limits = {source: _OVERFETCH * most for source, most in wanted.most.items()}
+    return limits | {
+        Source.RECALL: wanted.hits + len(exclude) if wanted.hits else 0,
+        Source.ARCHIVAL: _OVERFETCH * wanted.hits,
+        Source.ENTRY: 0,  # what is filed is looked up by category
+    }
 
 
 def shortened(query: str) -> str:

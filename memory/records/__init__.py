@@ -55,6 +55,7 @@ from memory.records.scopes import (
     scope_slug,
 )
 from memory.records.search import (
+    Candidates,
     EmbeddingProgress,
     EntryScore,
     Passage,
@@ -102,6 +103,7 @@ __all__ = [
     "BlockVersion",
     "Candidate",
     "CandidateKind",
+    "Candidates",
     "Change",
     "ChannelMode",
     "ChannelState",

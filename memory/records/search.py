@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from memory.records.scopes import Scope
+from memory.records.scopes import Reach, Scope
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +88,26 @@ class EntryScore:
     text_score: float = 0.0
     similarity: float | None = None
     vector: NDArray[np.float32] | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """What the indexes bring up for one query within one reach, of several sources.
+
+    Attributes:
+        query: its text.
+        limits: for how many results of each source they suffice.
+        found: by source; one of which there is nothing within reach is left out.
+    """
+
+    query: str
+    reach: Reach
+    limits: Mapping[Source, int]
+    found: Mapping[Source, Sequence[EntryScore]]
+
+    def suffice(self, query: str, reach: Reach, source: Source, limit: int) -> bool:
+        """Whether a search for that many results finds its candidates here."""
+        return query == self.query and reach == self.reach and limit <= self.limits.get(source, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import Table
 
-from memory.schema.columns import UtcDateTime, metadata
+from memory.schema.columns import UtcDateTime, listed, metadata
 from memory.schema.conversations import (
     answer_posts,
     channels,
@@ -86,6 +86,7 @@ __all__ = [
     "journal_entries",
     "last_seen",
     "link_requests",
+    "listed",
     "memory_blocks",
     "messages",
     "metadata",

@@ -1,11 +1,28 @@
-"""What every table is made with: the time type, the registry, and the scope that a person's rows lead with."""
+"""What every table is made with: the time type, the registry, and the scope that a person's rows lead with.
+
+Also what every statement about several values of a column is made with.
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Dialect, MetaData, String, Table, Text, TypeDecorator
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Column,
+    Dialect,
+    MetaData,
+    Select,
+    String,
+    Table,
+    Text,
+    TypeDecorator,
+    bindparam,
+    func,
+    select,
+)
 
 _UNIX_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -54,3 +71,12 @@ def cause() -> tuple[Column[Any], ...]:
         Column("session_id", BigInteger),
         Column("job", String(200)),
     )
+
+
+def listed(name: str) -> Select[Any]:
+    """The values of the list that a statement is run with under this name, for ``column.in_``.
+
+    The list is one value, a JSON text. Were each element a parameter of its own, the statement would be written anew
+    for each run, which takes longer than most of them do.
+    """
+    return select(func.json_each(bindparam(name, type_=JSON)).table_valued("value").c.value)

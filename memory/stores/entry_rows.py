@@ -14,17 +14,17 @@ from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, select,
 from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
-from memory.schema import search_entries
+from memory.schema import listed, search_entries
 from memory.stores.scoped import closed_audiences, id_batches, in_reach
 
 
-def entries_within(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row[Any]]:
-    """Those of these entries that are within reach: ids, embedder and vector."""
-    return _rows(connection, _ENTRIES, reach, source, entry_ids)
+def entries_within(connection: Connection, reach: Reach, entry_ids: Collection[int]) -> list[Row[Any]]:
+    """Those of these entries, of any source, that are within reach: whose they are, and of which record."""
+    return _rows(connection, _ENTRIES, reach, entry_ids)
 
 
 def entries_of(connection: Connection, reach: Reach, source: Source, record_ids: Collection[int]) -> list[Row[Any]]:
-    """The entries of these records that are within reach, as ``entries_within`` gives them."""
+    """The entries of these records that are within reach, with embedder and vector."""
     entry = search_entries.c
     columns = (entry.id, entry.person, entry.audience, entry.record_id, entry.embedder, entry.vector)
     query: Select[Any] = select(*columns).where(in_reach(search_entries, reach), entry.source == source.value)
@@ -42,18 +42,17 @@ def entries_around(connection: Connection, reach: Reach, source: Source, entry_i
     several may come more than once.
     """
     statements = _AROUND if source is Source.RECALL else _AROUND_IN_RECORD
-    return _rows(connection, statements, reach, source, entry_ids)
+    return _rows(connection, statements, reach, entry_ids, source=source.value)
 
 
 def _rows(
     connection: Connection,
     statements: tuple[Select[Any], Select[Any]],
     reach: Reach,
-    source: Source,
     entry_ids: Collection[int],
+    **values: object,
 ) -> list[Row[Any]]:
     anywhere, in_audiences = statements
-    values: dict[str, object] = {"source": source.value}
     if reach.audiences is not None:
         values["audiences"] = sorted(reach.audiences)
     statement = anywhere if reach.audiences is None else in_audiences
@@ -65,34 +64,33 @@ def _rows(
 
 
 def _asked_for(*, in_audiences: bool) -> Select[Any]:
-    """The entries of ``ids`` within reach."""
+    """The entries of ``ids`` within reach: whose they are, and of which record."""
     # The limit keeps the planner from merging the inner statement into the outer one.
+    own = search_entries.c
     entry = (
-        select(search_entries)
-        .where(search_entries.c.id.in_(bindparam("ids", expanding=True)))
+        select(own.id, own.person, own.audience, own.source, own.record_id, own.chunk)
+        .where(own.id.in_(listed("ids")))
         .limit(bindparam("most"))
         .subquery("entry")
     )
     within = select(entry).where(
         entry.c.person == bindparam("person"),
-        entry.c.source == bindparam("source"),
         entry.c.audience.not_in(closed_audiences(bindparam("person"))),
     )
-    return within.where(entry.c.audience.in_(bindparam("audiences", expanding=True))) if in_audiences else within
-
-
-def _entries(*, in_audiences: bool) -> Select[Any]:
-    entry = _asked_for(in_audiences=in_audiences).subquery()
-    return select(*(entry.c[name] for name in ("id", "person", "audience", "record_id", "embedder", "vector")))
+    return within.where(entry.c.audience.in_(listed("audiences"))) if in_audiences else within
 
 
 def _around(*, in_audiences: bool, in_record: bool = False) -> Select[Any]:
     asked = _asked_for(in_audiences=in_audiences).subquery()
-    place = select(
-        asked.c.id,
-        _next_to(asked, earlier=True, in_record=in_record).label("before"),
-        _next_to(asked, earlier=False, in_record=in_record).label("after"),
-    ).cte("place")
+    place = (
+        select(
+            asked.c.id,
+            _next_to(asked, earlier=True, in_record=in_record).label("before"),
+            _next_to(asked, earlier=False, in_record=in_record).label("after"),
+        )
+        .where(asked.c.source == bindparam("source"))
+        .cte("place")
+    )
     near = select(place.c.id).union(select(place.c.before), select(place.c.after)).subquery()
     entry = search_entries
     return (
@@ -124,6 +122,6 @@ def _next_to(entry: FromClause, *, earlier: bool, in_record: bool) -> ScalarSele
     )
 
 
-_ENTRIES = _entries(in_audiences=False), _entries(in_audiences=True)
+_ENTRIES = _asked_for(in_audiences=False), _asked_for(in_audiences=True)
 _AROUND = _around(in_audiences=False), _around(in_audiences=True)
 _AROUND_IN_RECORD = _around(in_audiences=False, in_record=True), _around(in_audiences=True, in_record=True)

@@ -32,7 +32,7 @@ from sqlalchemy import (
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.records import Change, Reach, Scope
-from memory.schema import closed_scopes
+from memory.schema import closed_scopes, listed
 
 _SCOPE_COLUMNS = ("person", "audience")
 STATEMENTS_KEPT = 512
@@ -67,7 +67,7 @@ def in_any_reach(table: FromClause, *, in_audiences: bool) -> ColumnElement[bool
     """
     person: BindParameter[str] = bindparam("of_person")
     mine = and_(table.c.person == person, table.c.audience.not_in(closed_audiences(person)))
-    return and_(mine, table.c.audience.in_(bindparam("of_audiences", expanding=True))) if in_audiences else mine
+    return and_(mine, table.c.audience.in_(listed("of_audiences"))) if in_audiences else mine
 
 
 def reach_values(reach: Reach) -> dict[str, Any]:
@@ -107,9 +107,9 @@ def by_keys(table: Table) -> Select[Any]:
     Run it with ``key_values``.
     """
     return select(table).where(
-        table.c.person.in_(bindparam("persons", expanding=True)),
-        table.c.audience.in_(bindparam("audiences", expanding=True)),
-        table.c.id.in_(bindparam("ids", expanding=True)),
+        table.c.person.in_(listed("persons")),
+        table.c.audience.in_(listed("audiences")),
+        table.c.id.in_(listed("ids")),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,10 +27,11 @@ from memory.policy.late_interaction import query_tokens
 from memory.policy.ranking import Excerpt, RankedEntry
 from memory.policy.relevance import Floors, floors_of
 from memory.ports import EmbeddedQuery, Embedder, QueryEmbedder, TextIndex, TokenEmbedder, VectorIndex, Vectors
-from memory.records import EmbeddingProgress, EntryScore, Reach, Scope, SearchEntry, Source
+from memory.records import Candidates, EmbeddingProgress, EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import index_generations, search_entries
+from memory.stores.candidates import CandidateFinder
 from memory.stores.embedding_queue import EmbeddingQueue
-from memory.stores.entry_rows import entries_of, entries_within
+from memory.stores.entry_rows import entries_of
 from memory.stores.excerpts import ExcerptReader
 from memory.stores.scoped import delete_scope, id_batches, in_reach, in_scope, scope_of_row
 from memory.stores.vectors import VectorCache, vectors_from_bytes
@@ -37,10 +39,6 @@ from memory.stores.vectors import VectorCache, vectors_from_bytes
 _log = structlog.get_logger(__name__)
 
 _ADD = insert(search_entries)
-
-_OVERFETCH = 4  # what one index ranks low the other may rank high, and a long record has several entries
-_LEAST_CANDIDATES = 40  # of either index, to be looked at more closely; 100 find as much
-_MOST_CANDIDATES = 5_000
 
 
 class SearchStore:
@@ -73,6 +71,7 @@ class SearchStore:
         self._ids = ids
         self._vectors = VectorCache(embedder, ids, new_index=new_index, capacity_bytes=cache_bytes)
         self._queue = EmbeddingQueue(database, embedder, self._vectors)
+        self._finder = CandidateFinder(text_index, self._vectors)
         self._excerpts = ExcerptReader(embedder)
 
     @property
@@ -165,9 +164,17 @@ class SearchStore:
         look = partial(self.find, reach=reach, source=source, query=query, limit=limit, embedded=embedded)
         return await self._database.read_together(look)
 
-    async def held(self, reach: Reach) -> frozenset[Source]:
-        """The sources of which there is anything to be found within reach."""
-        return await self._database.read_together(partial(self._text_index.held, reach=reach))
+    async def looked_up(
+        self, reach: Reach, query: str, embedded: EmbeddedQuery, limits: Mapping[Source, int]
+    ) -> EmbeddedQuery:
+        """The query with its candidates of several sources, which take no more statements than those of one.
+
+        Args:
+            limits: how many results of each source are wanted in the end; with 0 there are no candidates.
+        """
+        look = partial(self._finder.find, reach=reach, query=query, vector=embedded.vector, limits=limits)
+        found = await self._database.read_together(look)
+        return replace(embedded, candidates=Candidates(query=query, reach=reach, limits=limits, found=found))
 
     def find(
         self,
@@ -187,17 +194,16 @@ class SearchStore:
             embedded: the query's vectors; None where the embedder failed.
             besides: records that are looked at whatever the indexes say.
         """
-        wide = min(max(limit * _OVERFETCH, _LEAST_CANDIDATES), _MOST_CANDIDATES)
-        vector = None if embedded is None else embedded.vector
-        matches = self._text_index.search(connection, reach, source, query, wide)
-        text_scores = {match.entry_id: match.text_score for match in matches}
-        near: list[int] = []
-        if vector is not None:
-            near = self._vectors.nearest(connection, reach, source=source, vector=vector, limit=wide)
-        rows = {row.id: row for row in entries_within(connection, reach, source, text_scores.keys() | set(near))}
-        if besides:
-            rows |= {row.id: row for row in entries_of(connection, reach, source, besides)}
-        return self._scored(list(rows.values()), source, text_scores, vector)
+        known = None if embedded is None else embedded.candidates
+        if known is not None and known.suffice(query, reach, source, limit):
+            found = known.found
+        else:
+            vector = None if embedded is None else embedded.vector
+            found = self._finder.find(connection, reach, query, vector, {source: limit})
+        entries = found.get(source, ())
+        present = {entry.entry_id for entry in entries}
+        others = self.of_records(connection, reach=reach, source=source, record_ids=besides, embedded=embedded)
+        return [*entries, *(entry for entry in others if entry.entry_id not in present)]
 
     def excerpts(
         self,
@@ -237,7 +243,8 @@ class SearchStore:
     ) -> list[EntryScore]:
         """The entries of these records within reach, as ``find`` gives them."""
         vector = None if embedded is None else embedded.vector
-        return self._scored(entries_of(connection, reach, source, record_ids), source, {}, vector)
+        rows = entries_of(connection, reach, source, record_ids) if record_ids else ()
+        return self._scored(rows, source, vector)
 
     async def texts(self, reach: Reach, entry_ids: Collection[int]) -> dict[int, str]:
         """The indexed texts of a few entries, those outside the reach left out."""
@@ -298,14 +305,11 @@ class SearchStore:
         tx.after_commit(lambda: self._vectors.forget(scope))
         return {table.name: await delete_scope(tx, table, scope) for table in (search_entries, index_generations)}
 
-    def _scored(
-        self, rows: Sequence[Any], source: Source, text_scores: Mapping[int, float], vector: Vectors | None
-    ) -> list[EntryScore]:
+    def _scored(self, rows: Sequence[Row[Any]], source: Source, vector: Vectors | None) -> list[EntryScore]:
         similarity: dict[int, float] = {}
         own: dict[int, Vectors] = {}
         embedded = [row for row in rows if row.embedder == self._embedder.name]
         if vector is not None and embedded:
-            # From the rows, for text matches and neighbours alike, so that the two scores add up fairly.
             vectors = vectors_from_bytes([row.vector for row in embedded], self._embedder.dimensions)
             cosines = np.clip(vectors @ vector, -1.0, 1.0).tolist()
             similarity = {row.id: cosine for row, cosine in zip(embedded, cosines, strict=True)}
@@ -316,7 +320,6 @@ class SearchStore:
                 scope=scope_of_row(row),
                 source=source,
                 record_id=row.record_id,
-                text_score=text_scores.get(row.id, 0.0),
                 similarity=similarity.get(row.id),
                 vector=own.get(row.id),
             )

@@ -10,11 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import FromClause, Row, Select, and_, bindparam, exists, select
+from sqlalchemy import FromClause, Row, Select, and_, exists, select
 from sqlalchemy.engine import Connection
 
 from memory.records import Scope, Source
-from memory.schema import fact_revisions, facts, search_entries
+from memory.schema import fact_revisions, facts, listed, search_entries
 from memory.stores.scoped import id_batches
 
 
@@ -81,9 +81,9 @@ def _taught() -> Select[Any]:
         .add_columns(entry.c.id, entry.c.embedder, entry.c.vector, entry.c.tokens)
         .select_from(facts.outerjoin(entry, of_fact).outerjoin(successor, replaced))
         .where(
-            facts.c.person.in_(bindparam("persons", expanding=True)),
-            facts.c.audience.in_(bindparam("audiences", expanding=True)),
-            facts.c.source_message.in_(bindparam("ids", expanding=True)),
+            facts.c.person.in_(listed("persons")),
+            facts.c.audience.in_(listed("audiences")),
+            facts.c.source_message.in_(listed("ids")),
         )
     )
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections import OrderedDict, deque
-from collections.abc import Callable, Sequence
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -26,7 +27,7 @@ from memory.database import Transaction
 from memory.ids import IdSource
 from memory.ports import Embedder, VectorIndex, Vectors
 from memory.records import Reach, Scope, Source
-from memory.schema import index_generations, search_entries
+from memory.schema import index_generations, listed, search_entries
 from memory.stores.scoped import in_any_reach, in_any_scope, in_scope, reach_values, scope_of_row, scope_values
 
 _log = structlog.get_logger(__name__)
@@ -38,7 +39,7 @@ _STORED = np.dtype("<f2")
 # Made once: making a statement takes longer than running it.
 _GENERATIONS, _GENERATIONS_IN_AUDIENCES = (
     select(index_generations).where(
-        in_any_reach(index_generations, in_audiences=named), index_generations.c.source == bindparam("of_source")
+        in_any_reach(index_generations, in_audiences=named), index_generations.c.source.in_(listed("sources"))
     )
     for named in (False, True)
 )
@@ -105,6 +106,10 @@ class _CachedIndex:
                 self._changes.popleft()  # only now: a change that failed half way is taken in again, as a whole
             return self._index.search(vector, limit)
 
+    def vectors_of(self, ids: Collection[int]) -> tuple[list[int], Vectors]:
+        """The vectors of those of these ids that the last search may have returned."""
+        return self._index.vectors_of(ids)
+
 
 class VectorCache:
     """The indexes of the scopes searched lately.
@@ -135,19 +140,27 @@ class VectorCache:
         self._building: WeakValueDictionary[_Key, threading.Lock] = WeakValueDictionary()
 
     def nearest(
-        self, connection: Connection, reach: Reach, *, source: Source, vector: Vectors, limit: int
-    ) -> list[int]:
-        """The ids of the ``limit`` nearest entries within reach, best first.
+        self,
+        connection: Connection,
+        reach: Reach,
+        *,
+        vector: Vectors,
+        limits: Mapping[Source, int],
+        also: Mapping[Source, Collection[int]],
+    ) -> dict[Source, tuple[list[int], Vectors]]:
+        """Of each source the nearest entries within reach, and their vectors, of shape (entries, dimensions).
 
         Args:
             connection: where to read what is not in memory; called in a thread.
             vector: of shape (dimensions,), of length 1.
+            limits: how many of each source are the nearest.
+            also: entries of each source that are given besides, where they have a vector.
         """
-        found: list[tuple[int, float]] = []
-        generations = [pair for own in reach.of_each for pair in self._generations(connection, own, source)]
-        for scope, generation in generations:
-            found += self._at_least(connection, scope, source, generation).search(vector, limit)
-        return [entry_id for entry_id, _ in heapq.nlargest(limit, found, key=lambda pair: pair[1])]
+        indexes: defaultdict[Source, list[_CachedIndex]] = defaultdict(list)
+        for own in reach.of_each:
+            for scope, source, generation in self._generations(connection, own, limits):
+                indexes[source].append(self._at_least(connection, scope, source, generation))
+        return {source: _nearest(some, vector, limits[source], also[source]) for source, some in indexes.items()}
 
     async def record_change(
         self,
@@ -196,10 +209,12 @@ class VectorCache:
             else:
                 self._drop(key)
 
-    def _generations(self, connection: Connection, reach: Reach, source: Source) -> list[tuple[Scope, int]]:
+    def _generations(
+        self, connection: Connection, reach: Reach, sources: Collection[Source]
+    ) -> list[tuple[Scope, Source, int]]:
         query = _GENERATIONS if reach.audiences is None else _GENERATIONS_IN_AUDIENCES
-        rows = connection.execute(query, {**reach_values(reach), "of_source": source.value}).all()
-        return [(scope_of_row(row), row.generation) for row in rows]
+        rows = connection.execute(query, {**reach_values(reach), "sources": list(sources)}).all()
+        return [(scope_of_row(row), Source(row.source), row.generation) for row in rows]
 
     def _at_least(self, connection: Connection, scope: Scope, source: Source, generation: int) -> _CachedIndex:
         key = (scope, source)
@@ -266,3 +281,12 @@ class VectorCache:
         dropped = self._indexes.pop(key, None)
         if dropped is not None:
             self._held_bytes -= dropped.counted_bytes
+
+
+def _nearest(
+    indexes: Sequence[_CachedIndex], vector: Vectors, limit: int, also: Collection[int]
+) -> tuple[list[int], Vectors]:
+    found = [pair for index in indexes for pair in index.search(vector, limit)]
+    wanted = {entry_id for entry_id, _ in heapq.nlargest(limit, found, key=itemgetter(1))}.union(also)
+    each = [index.vectors_of(wanted) for index in indexes]
+    return [entry_id for ids, _ in each for entry_id in ids], np.concatenate([vectors for _, vectors in each])

@@ -88,9 +88,9 @@ async def test_full_text_of_an_older_version_is_found_in_the_spelling_that_is_co
     async with database.read() as connection:
         for query in ("елка", "Strasse", "احمد"):
             hits = await connection.run_sync(
-                SqliteTextIndex().search, reach_of_person(ANN.person), Source.RECALL, query, 5
+                SqliteTextIndex().search, reach_of_person(ANN.person), query, {Source.RECALL: 5}
             )
-            assert [hit.entry_id for hit in hits] == [1], query
+            assert [hit.entry_id for hit in hits[Source.RECALL]] == [1], query
     await database.close()
 
 

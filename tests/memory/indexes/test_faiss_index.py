@@ -128,6 +128,16 @@ def test_threads_that_add_remove_and_search_end_with_what_each_left() -> None:
     ]
 
 
+def test_the_vectors_of_what_is_held_are_given_back() -> None:
+    index, vectors = FaissIndex(DIMENSIONS), unit_vectors(4)
+    index.add([10, 11, 12, 13], vectors)
+    index.remove([11])
+    held, given = index.vectors_of([13, 11, 99, 10])
+    assert held == [13, 10]
+    assert given == pytest.approx(vectors[[3, 0]], abs=1e-6)
+    assert index.vectors_of([11])[1].shape == (0, DIMENSIONS)
+
+
 def test_a_search_keeps_to_the_thread_that_asks() -> None:
     index, vectors = FaissIndex(DIMENSIONS), unit_vectors(3)
     index.add(range(3), vectors)

@@ -63,7 +63,9 @@ async def search(
     source: Source = Source.RECALL,
     limit: int = 10,
 ) -> list[EntryScore]:
-    return await database.read_together(lambda connection: INDEX.search(connection, reach, source, query, limit))
+    limits = {source: limit}
+    found = await database.read_together(lambda connection: INDEX.search(connection, reach, query, limits))
+    return found.get(source, [])
 
 
 async def found(database: Database, query: str, **options: Reach | Source | int) -> list[int]:
@@ -76,7 +78,8 @@ async def test_what_is_held_is_told_within_reach_alone(database: Database) -> No
     await store(database, "Oslo is cold", scope=BOB, source=Source.ARCHIVAL, first=20)
 
     async def held(reach: Reach) -> frozenset[Source]:
-        return await database.read_together(lambda connection: INDEX.held(connection, reach))
+        limits = dict.fromkeys(Source, 5)
+        return frozenset(await database.read_together(lambda connection: INDEX.search(connection, reach, "?", limits)))
 
     assert await held(EVERYTHING_OF_ANN) == {Source.RECALL, Source.FACT}
     assert await held(reach_of(replace(ANN, audience="guild:1"), None)) == {Source.FACT}

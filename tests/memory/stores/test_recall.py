@@ -250,9 +250,9 @@ async def test_a_search_finds_the_words_of_text_messages_only(log: Log, ann: Sco
     assert hit.message_ids == (hit.record_id,)
     assert hit.reason
     found = await log.database.read_together(
-        lambda connection: SqliteTextIndex().search(connection, reach_of(ann), hit.source, "kumquat", 9)
+        lambda connection: SqliteTextIndex().search(connection, reach_of(ann), "kumquat", {hit.source: 9})
     )
-    assert len(found) == 1
+    assert len(found[hit.source]) == 1
 
 
 async def test_a_search_knows_speaker_and_date(log: Log, ann: Scope) -> None:
