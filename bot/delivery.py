@@ -142,6 +142,7 @@ class Delivery:
             await stores.inbox.mark(item.scope, tx, item=item, state=state)
 
         await self._system.write(note)
+        await self._system.feedback.answered(posts)
 
     @staticmethod
     def _is_in_doubt(task: Task) -> bool:

@@ -280,6 +280,7 @@ def open_services(
             database=database,
             replies=stores.reply_sources,
             answer_posts=stores.answer_posts,
+            inbox=stores.inbox,
             procedures=stores.procedures,
             sessions=stores.sessions,
             consent=stores.consent,

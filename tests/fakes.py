@@ -161,7 +161,7 @@ class RecordingChannel:
             raise self.failures.pop(0)
         self.sent.append(message)
         self.delivered.set()
-        return (self.post_of(message),)
+        return message.draft or (self.post_of(message),)
 
     @staticmethod
     def post_of(message: OutgoingMessage) -> str:

@@ -1,12 +1,15 @@
 """Lets procedures learn how well they work: from what a person says and how they react to an answer that used some.
 
 Invariant: an answer counts once for each procedure that it was given, by the last of its person's verdicts that
-stand; the verdicts, and what they move, change in one transaction. Nobody else's reaction counts.
+stand; the verdicts, and what they move, change in one transaction. Nobody else's reaction counts. One that comes while
+the answer is still being written waits, in this process alone, until that is there.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict, deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import structlog
 
@@ -17,11 +20,25 @@ from memory.processes.sittings import may_keep
 from memory.records import Scope, Source
 from memory.stores.answer_posts import AnswerPostStore
 from memory.stores.consent import ConsentStore
+from memory.stores.inbox import InboxStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.reply_sources import ReplySources, ReplySourceStore
 from memory.stores.sessions import SessionStore
 
 _log = structlog.get_logger(__name__)
+
+_EARLY_POSTS = 1_000
+_EARLY_REACTIONS = 20  # on one post
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reaction:
+    """What ``react`` was told."""
+
+    channel: str
+    person: str
+    sign: str
+    taken_back: bool
 
 
 class Feedback:
@@ -31,6 +48,7 @@ class Feedback:
         database: for one transaction over all stores.
         replies: what each was given, and what was made known of it.
         answer_posts: which posts show which answer.
+        inbox: which answers are still being written.
         procedures: keep the rate.
         sessions, consent: whether a reaction may be kept.
     """
@@ -41,6 +59,7 @@ class Feedback:
         database: Database,
         replies: ReplySourceStore,
         answer_posts: AnswerPostStore,
+        inbox: InboxStore,
         procedures: ProcedureStore,
         sessions: SessionStore,
         consent: ConsentStore,
@@ -48,9 +67,11 @@ class Feedback:
         self._database = database
         self._replies = replies
         self._answer_posts = answer_posts
+        self._inbox = inbox
         self._procedures = procedures
         self._sessions = sessions
         self._consent = consent
+        self._early: OrderedDict[str, deque[_Reaction]] = OrderedDict()
 
     async def hear(self, scope: Scope, tx: Transaction, *, conversation: str, text: str) -> None:
         """Take a message as a word on the reply before it, where it praises or corrects.
@@ -80,9 +101,12 @@ class Feedback:
         success = reaction(sign)
         if success is None:
             return
+        if await self._inbox.is_writing(person, channel):
+            self._keep_early(platform_id, _Reaction(channel=channel, person=person, sign=sign, taken_back=taken_back))
         answer = await self._answer_posts.answer_at(reach_of_person(person), channel, platform_id)
         if answer is None:
             return
+        self._early.pop(platform_id, None)
         scope = answer.scope
         async with self._database.transaction() as tx:
             given = await self._replies.of_exchange(scope, answer.exchange_id)
@@ -95,6 +119,22 @@ class Feedback:
             else:
                 return
             await self._judge(scope, tx, given, verdicts)
+
+    async def answered(self, posts: Sequence[str]) -> None:
+        """Take the reactions that came while an answer was being written, now that it is there.
+
+        Args:
+            posts: the platform's ids of the posts that show it.
+        """
+        for post in posts:
+            for early in self._early.pop(post, ()):
+                await self.react(early.channel, post, person=early.person, sign=early.sign, taken_back=early.taken_back)
+
+    def _keep_early(self, platform_id: str, early: _Reaction) -> None:
+        self._early.setdefault(platform_id, deque(maxlen=_EARLY_REACTIONS)).append(early)
+        self._early.move_to_end(platform_id)
+        if len(self._early) > _EARLY_POSTS:
+            self._early.popitem(last=False)
 
     async def _judge(self, scope: Scope, tx: Transaction, given: ReplySources, verdicts: Sequence[Verdict]) -> None:
         """Put verdicts on a reply, and let the procedures it was given have what comes of them."""

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Update, and_, bindparam, insert, select, update
+from sqlalchemy import Row, Update, and_, bindparam, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from memory.database import Database, Transaction
@@ -155,6 +155,15 @@ class InboxStore:
         query = select(inbox).where(inbox.c.state.in_(UNFINISHED)).order_by(inbox.c.id)
         async with self._database.read() as connection:
             return [item_of_row(row) for row in await connection.execute(query)]
+
+    async def is_writing(self, person: str, channel: str) -> bool:
+        """Whether an answer to a person is being shown while it is written, in a channel or one of its threads."""
+        conversation: Any = inbox.c.conversation
+        within = or_(conversation == channel, conversation.startswith(f"{channel}:", autoescape=True))
+        drafted = and_(inbox.c.state.in_(UNFINISHED), inbox.c.draft.is_not(None))
+        query = select(inbox.c.id).where(inbox.c.person == person, drafted, within).limit(1)
+        async with self._database.read() as connection:
+            return (await connection.execute(query)).first() is not None
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every item of a scope."""

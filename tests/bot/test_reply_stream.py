@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from bot.reply_stream import ReplyStream
 from memory.errors import ModelUnavailable
 from memory.messages import TextPart, ToolCall
 from tests.fakes import FakeClock, Pauses, RecordingChannel, ScriptedModel, WritingModel
+from tests.scenarios.test_procedures import judged, saving, with_a_report_written
 from tests.world import World, running
 
 
@@ -233,3 +235,23 @@ async def test_the_place_in_line_never_takes_the_place_of_what_is_written_alread
         await again.waits(2)
         await pauses.end_one()
         assert await shown.get() == "Let me see."
+
+
+async def test_a_thumb_on_an_answer_that_is_still_being_written_counts_once_it_is_there(
+    tmp_path: Path, page: Page
+) -> None:
+    async with running(tmp_path, model=saving()) as world:
+        thumb = await with_a_report_written(world)
+    async with writing(tmp_path, "The |report.", page=page) as (world, model, pauses):
+        await world.handler.accept(world.incoming("Please write the weekly report again.", message_id="again"))
+        await pauses.end_one()
+        await page.shows("The")
+        up = replace(thumb, id=f"draft-{page.drafts[0].delivery_key}")
+        down = replace(up, sign="👎")
+        for reaction in (down, replace(down, taken_back=True), up, replace(down, person="console:bob")):
+            await world.following.apply(reaction)
+        assert await judged(world) == (0, None)
+        model.go_on()
+        model.go_on()
+        await world.handler.idle()
+        assert await judged(world) == (1, 1.0)
