@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Metric, generate_latest
@@ -42,6 +43,7 @@ class Observed:
         breakers: the models that may rest.
         prices: of the models whose cost is to be estimated.
         platforms: how each platform stands, as its adapter says.
+        now: the present moment.
     """
 
     measures: Measures
@@ -50,12 +52,13 @@ class Observed:
     breakers: tuple[CircuitBreaker, ...]
     prices: Prices
     platforms: Mapping[str, Mapping[str, Any]]
+    now: datetime
 
 
 async def metrics_page(observed: Observed) -> bytes:
     """The page as it is now."""
     registry = CollectorRegistry()
-    registry.register(_Families([*_of_process(observed), *await _of_database(observed.system)]))
+    registry.register(_Families([*_of_process(observed), *await _of_database(observed.system, observed.now)]))
     return generate_latest(registry)
 
 
@@ -77,6 +80,8 @@ def _of_process(observed: Observed) -> Iterator[Metric]:
         {(name,): float(bool(state.get("connected"))) for name, state in observed.platforms.items()},
         "platform",
     )
+    yield _of_platforms(observed, "shards", "Connections that a platform is split over.")
+    yield _of_platforms(observed, "latency", "How long a platform takes to answer a heartbeat, in seconds.")
     yield _histogram("phase_seconds", "How long the parts of a turn take.", measures.phases, "phase")
     yield _histogram("model_seconds", "How long calls of a model take.", measures.model_seconds, "model")
     yield _counter("model_calls", "Calls of a model, by how they ended.", measures.model_calls, "model", "outcome")
@@ -101,15 +106,28 @@ def _of_process(observed: Observed) -> Iterator[Metric]:
     yield _counter("prompt_tokens", "Estimated tokens of prompts, by section.", sections, "section")
 
 
-async def _of_database(system: MemorySystem) -> list[Metric]:
+def _of_platforms(observed: Observed, name: str, help_: str) -> Metric:
+    """A number that some adapters tell, where they know it."""
+    told = {(platform,): state.get(name) for platform, state in observed.platforms.items()}
+    known = {platform: float(value) for platform, value in told.items() if value is not None}
+    return _gauge(f"platform_{name}", help_, known, "platform")
+
+
+async def _of_database(system: MemorySystem, now: datetime) -> list[Metric]:
     try:
         jobs = await system.stores.jobs.by_state()
+        oldest = await system.stores.jobs.oldest_pending()
         progress = await system.stores.search.progress()
     except StorageError:
         return [_gauge("database_up", "Whether the database answers.", {(): 0.0})]
     return [
         _gauge("database_up", "Whether the database answers.", {(): 1.0}),
         _gauge("jobs", "Background jobs, by state.", {(state,): float(n) for state, n in jobs.items()}, "state"),
+        _gauge(
+            "job_oldest_seconds",
+            "How long the oldest job that is not done has been waiting.",
+            {(): 0.0 if oldest is None else max(0.0, (now - oldest).total_seconds())},
+        ),
         _gauge("texts_embedded", "Texts that have their vectors.", {(): float(progress.done)}),
         _gauge("texts_to_embed", "Texts that wait for theirs.", {(): float(progress.waiting)}),
     ]

@@ -60,6 +60,7 @@ async def listen(
                 breakers=app.breakers,
                 prices=app.settings.prices,
                 platforms=states(),
+                now=app.clock.now(),
             )
         )
 

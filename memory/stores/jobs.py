@@ -163,6 +163,13 @@ class JobStore:
             counted = {row.state: row.jobs for row in await connection.execute(query)}
         return {state.value: counted.get(state.value, 0) for state in JobState}
 
+    async def oldest_pending(self) -> datetime | None:
+        """When the oldest job of everybody that is still to be done was added; None where there is none."""
+        query = select(func.min(jobs.c.created_at)).where(jobs.c.state == JobState.PENDING)
+        async with self._database.read() as connection:
+            added: datetime | None = (await connection.execute(query)).scalar()
+        return added
+
     async def dead(self) -> list[Job]:
         """The dead jobs of everybody, for the operator: they hold no text."""
         return await self._found(jobs.c.state == JobState.DEAD)

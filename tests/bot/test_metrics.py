@@ -36,7 +36,11 @@ def observed(world: World, measures: Measures, **changes: object) -> Observed:
         "slots": FairSlots(1),
         "breakers": (),
         "prices": {},
-        "platforms": {"discord": {"connected": True}, "slack": {"connected": False}},
+        "platforms": {
+            "discord": {"connected": True, "shards": 2, "latency": None},
+            "slack": {"mode": "socket", "connected": False},
+        },
+        "now": world.clock.now(),
         **changes,
     }
     return Observed(**given)  # type: ignore[arg-type]  # as the test says
@@ -68,6 +72,9 @@ async def test_turns_tokens_and_their_cost_are_counted(tmp_path: Path) -> None:
     assert found["model_cost_dollars_total scripted"] == pytest.approx(2 * (0.002 + 0.01 + 0.0006 + 0.0025))
     assert found["platform_connected discord"] == 1
     assert found["platform_connected slack"] == 0
+    assert found["platform_shards discord"] == 2
+    assert not {"platform_latency discord", "platform_shards slack"} & found.keys()
+    assert found["job_oldest_seconds"] == 0
     assert found["database_up"] == 1
     assert found["jobs done"] >= 1
     assert found["retrieval_seconds_count"] >= 1
@@ -108,6 +115,17 @@ async def test_a_model_that_fails_is_counted_and_shown_as_resting(tmp_path: Path
         found = await numbers(observed(world, measures, breakers=(breaker,)))
     assert found["model_resting scripted"] == 1
     assert found["model_calls_total scripted ModelUnavailable"] == 3
+
+
+async def test_it_is_told_how_long_the_oldest_job_waits(tmp_path: Path) -> None:
+    busy = ScriptedModel(default=ModelUnavailable("Out of reach."))
+    async with running(tmp_path, memory_model=busy) as world:
+        await world.say("I live in Oslo.")
+        world.clock.advance(minutes=5)
+        await world.say("I have a cat.")
+        found = await numbers(observed(world, Measures()))
+    assert found["jobs pending"] == 2
+    assert found["job_oldest_seconds"] == 300
 
 
 async def test_a_database_that_does_not_answer_is_said_to_be_down_and_the_rest_is_shown(tmp_path: Path) -> None:
