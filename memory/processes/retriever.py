@@ -29,10 +29,11 @@ from memory.ports import Clock, EmbeddedQuery
 from memory.processes.times_asked import TimesAsked
 from memory.processes.tree_search import Routes, TreeSearch
 from memory.records import Reach, Scope, SearchHit, Source
-from memory.stores.archival import ArchivalStore, Trace
+from memory.stores.archival import ArchivalStore
 from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
 from memory.stores.journal import JournalStore
+from memory.stores.passage_use import Trace
 from memory.stores.preferences import PreferenceStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore

@@ -7,91 +7,39 @@ that a search returned count as accessed.
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from enum import Enum
-from functools import partial
+from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import ColumnElement, Row, and_, delete, func, insert, select, update
-from sqlalchemy.engine import Connection
+from sqlalchemy import and_, delete, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.parameters import Fading
-from memory.policy.chunking import pieces
-from memory.policy.fading import Worth, faded_score, first_accesses, is_let_go, why_let_go
-from memory.policy.ranking import (
-    RankedEntry,
-    Setting,
-    candidates_of,
-    rank,
-    rerank,
-    why_found,
-)
-from memory.policy.relevance import above_floor, has_content
-from memory.policy.text import spoken_date
+from memory.policy.fading import first_accesses, is_let_go, why_let_go
 from memory.ports import Clock, EmbeddedQuery
-from memory.records import EntryScore, Passage, Reach, Scope, SearchHit, Source
+from memory.records import Passage, Reach, Scope, SearchHit, Source
 from memory.schema import archival_stats, passages
+from memory.stores.passage_rows import alive, passage_of_row, searchable_passage, worth_of_row
+from memory.stores.passage_search import PassageSearch
+from memory.stores.passage_use import ArchivalStats, PassageUse, Trace
 from memory.stores.scoped import (
     as_stored,
-    by_keys,
     delete_scope,
     id_batches,
     in_reach,
     in_scope,
-    key_values,
     restore_rows,
     rows_of_scope,
-    scope_of_row,
-    with_keys,
 )
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
 
-_OVERFETCH = 3  # importance, age and use may lift a passage this far
-_MANY = 500  # results asked for where types and importance leave too few of the first ones
-_DAY = timedelta(days=1)
-_BY_KEYS = by_keys(passages)
 _CHANGING = ("last_accessed_at", "access_count", "forgotten_at", "forgotten_reason")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchivalStats:
-    """The size of a scope's archival memory, and how its searches fared.
-
-    Attributes:
-        total: passages that a search can find.
-        hits: searches that found something relevant.
-        misses: searches that did not, though there was something to search. Small talk is not counted.
-    """
-
-    total: int
-    hits: int
-    misses: int
-
-
-class Trace(Enum):
-    """When to note that passages were accessed, and that a search was a hit or a miss."""
-
-    NOW = "now"
-    LATER = "later"  # when ``note_use`` is called; a person waits for the search, and not for the note
-    NEVER = "never"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Use:
-    """What a search leaves behind. ``hit`` is None where it does not count."""
-
-    accessed: Sequence[SearchHit]
-    at: datetime
-    hit: bool | None
 
 
 class ArchivalStore:
@@ -121,7 +69,7 @@ class ArchivalStore:
         self._ids = ids
         self._clock = clock
         self._fading = fading
-        self._unnoted: defaultdict[Scope, list[_Use]] = defaultdict(list)
+        self._use = PassageUse(database)
 
     async def insert(
         self,
@@ -154,10 +102,10 @@ class ArchivalStore:
         if not 0.0 <= importance <= 1.0:
             raise InvalidInput(f"The importance {importance} is out of range. Give a number from 0 to 1.")
         digest = hashlib.sha256(content.encode()).hexdigest()
-        same = select(passages).where(_alive(scope), passages.c.content_hash == digest)
+        same = select(passages).where(alive(scope), passages.c.content_hash == digest)
         already = (await tx.connection.execute(same)).first()
         if already is not None:
-            return _passage(already)
+            return passage_of_row(already)
         now = as_stored(self._clock.now())
         values: dict[str, Any] = {
             "id": self._ids.next(),
@@ -173,7 +121,7 @@ class ArchivalStore:
         owner = {"person": scope.person, "audience": scope.audience}
         await tx.connection.execute(insert(passages).values(**owner, **values, content_hash=digest))
         passage = Passage(scope=scope, **values)
-        texts = _searchable(content, now)
+        texts = searchable_passage(content, now)
         await self._search.add(scope, tx, source=Source.ARCHIVAL, items=[(passage.id, text) for text in texts])
         tx.after_commit(
             lambda: _log.info("archival_insert", passage=passage.id, characters=len(content), entries=len(texts))
@@ -209,44 +157,35 @@ class ArchivalStore:
             floor: leave out what is not relevant enough to be shown unasked.
         """
         now = as_stored(self._clock.now())
-        wanted = [passages.c.forgotten_at.is_(None), passages.c.importance >= min_importance]
-        if memory_types is not None:
-            wanted.append(passages.c.memory_type.in_(memory_types))
         if embedded is None:
             embedded = await self._search.embedded(query)
-        look = partial(self._candidates, reach=reach, query=query, limit=limit, embedded=embedded, wanted=and_(*wanted))
-        ranked, found = await self._database.read_together(look)
-        relevant = above_floor(ranked, query, floors=self._search.floors(Source.ARCHIVAL))
-        hits = sorted(
-            (
-                self._hit(found[one.entry.record_id], one, now, recency_weight)
-                for one in (relevant if floor else ranked)
-            ),
-            key=lambda hit: -hit.score,
-        )[:limit]
-        countable = bool(ranked) and has_content(query)
-        if trace is not Trace.NEVER and (hits or countable):
-            own = [
-                hit for hit in hits if hit.scope.person == scope.person
-            ]  # of a linked account looking changes nothing
-            self._unnoted[scope].append(_Use(accessed=own, at=now, hit=bool(relevant) if countable else None))
+        look = PassageSearch(
+            search=self._search,
+            reach=reach,
+            query=query,
+            embedded=embedded,
+            limit=limit,
+            memory_types=None if memory_types is None else frozenset(memory_types),
+            min_importance=min_importance,
+            floor=floor,
+            fading=self._fading,
+            recency_weight=recency_weight,
+            now=now,
+        )
+        found = await self._database.read_together(look)
+        if trace is not Trace.NEVER:
+            self._use.take(scope, found.hits, relevant=found.relevant, at=now)
         if trace is Trace.NOW:
-            await self.note_use(scope)
-        return hits
+            await self._use.note(scope)
+        return found.hits
 
     async def note_use(self, scope: Scope) -> None:
         """Note what the searches of this scope's conversations left to be noted."""
-        uses = self._unnoted.pop(scope, [])
-        if not uses:
-            return
+        await self._use.note(scope)
 
-        async def note(tx: Transaction) -> None:
-            for use in uses:
-                await self._touch(tx, use.accessed, use.at)
-                if use.hit is not None:
-                    await self._count(scope, tx, hit=use.hit)
-
-        await self._database.write(note)
+    async def stats(self, scope: Scope) -> ArchivalStats:
+        """How many passages there are, and how searches fared."""
+        return await self._use.stats(scope)
 
     async def forget(
         self,
@@ -265,13 +204,13 @@ class ArchivalStore:
             min_accesses: accesses that keep a passage. These three are for the rule ``reuse``.
         """
         now = as_stored(self._clock.now())
-        alive = (await tx.connection.execute(select(passages).where(_alive(scope)))).all()
+        present = (await tx.connection.execute(select(passages).where(alive(scope)))).all()
         gone = [
             row.id
-            for row in alive
+            for row in present
             if is_let_go(
                 self._fading,
-                _worth(row, now),
+                worth_of_row(row, now),
                 threshold_days=threshold_days,
                 min_importance=min_importance,
                 min_accesses=min_accesses,
@@ -295,9 +234,9 @@ class ArchivalStore:
         now, accesses = as_stored(self._clock.now()), row.access_count + 1
         back = update(passages).where(mine).values(forgotten_at=None, forgotten_reason=None)
         await tx.connection.execute(back.values(last_accessed_at=now, access_count=accesses))
-        items = [(row.id, text) for text in _searchable(row.content, row.created_at)]
+        items = [(row.id, text) for text in searchable_passage(row.content, row.created_at)]
         await self._search.put(scope, tx, source=Source.ARCHIVAL, items=items)
-        back_again = replace(_passage(row), forgotten_at=None, forgotten_reason=None)
+        back_again = replace(passage_of_row(row), forgotten_at=None, forgotten_reason=None)
         return replace(back_again, last_accessed_at=now, access_count=accesses)
 
     async def idle_scopes(self, before: datetime) -> list[Scope]:
@@ -316,33 +255,23 @@ class ArchivalStore:
         await tx.connection.execute(delete(passages).where(mine))
         await self._search.remove(scope, tx, source=Source.ARCHIVAL, record_ids=found)
 
-    async def stats(self, scope: Scope) -> ArchivalStats:
-        """How many passages there are, and how searches fared."""
-        total = select(func.count()).select_from(passages).where(_alive(scope))
-        counts = select(archival_stats.c.hits, archival_stats.c.misses).where(in_scope(archival_stats, scope))
-        async with self._database.read() as connection:
-            passages_alive = (await connection.execute(total)).scalar_one()
-            row = (await connection.execute(counts)).first()
-        hits, misses = (0, 0) if row is None else (row.hits, row.misses)
-        return ArchivalStats(total=passages_alive, hits=hits, misses=misses)
-
     async def all(self, scope: Scope) -> list[Passage]:
         """The passages that are not forgotten, oldest first."""
-        query = select(passages).where(_alive(scope)).order_by(passages.c.id)
+        query = select(passages).where(alive(scope)).order_by(passages.c.id)
         async with self._database.read() as connection:
-            return [_passage(row) for row in await connection.execute(query)]
+            return [passage_of_row(row) for row in await connection.execute(query)]
 
     async def everything(self, reach: Reach) -> list[Passage]:
         """Every passage within reach, forgotten or not, the newest first."""
         query = select(passages).where(in_reach(passages, reach)).order_by(passages.c.id.desc())
         async with self._database.read() as connection:
-            return [_passage(row) for row in await connection.execute(query)]
+            return [passage_of_row(row) for row in await connection.execute(query)]
 
     async def get(self, reach: Reach, passage_ids: Collection[int]) -> list[Passage]:
         """The passages of these ids within reach, forgotten or not; unknown ids are left out."""
         query = select(passages).where(in_reach(passages, reach), passages.c.id.in_(passage_ids))
         async with self._database.read() as connection:
-            return [_passage(row) for row in await connection.execute(query.order_by(passages.c.id))]
+            return [passage_of_row(row) for row in await connection.execute(query.order_by(passages.c.id))]
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every passage of a scope, the forgotten ones included, oldest first."""
@@ -359,7 +288,7 @@ class ArchivalStore:
             (row["id"], text)
             for row in new
             if row["forgotten_at"] is None
-            for text in _searchable(row["content"], row["created_at"])
+            for text in searchable_passage(row["content"], row["created_at"])
         ]
         await self._search.add(scope, tx, source=Source.ARCHIVAL, items=items)
         return len(new)
@@ -367,113 +296,3 @@ class ArchivalStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Delete every passage of a scope (the search store erases its entries); rows deleted per table."""
         return {table.name: await delete_scope(tx, table, scope) for table in (passages, archival_stats)}
-
-    def _candidates(
-        self,
-        connection: Connection,
-        *,
-        reach: Reach,
-        query: str,
-        limit: int,
-        embedded: EmbeddedQuery | None,
-        wanted: ColumnElement[bool],
-    ) -> tuple[list[RankedEntry], dict[int, Row[Any]]]:
-        """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many."""
-        ranked: list[RankedEntry] = []
-        for results in (limit * _OVERFETCH, _MANY):
-            entries = self._search.find(
-                connection, reach=reach, source=Source.ARCHIVAL, query=query, limit=results, embedded=embedded
-            )
-            if not entries:
-                return [], {}
-            usable = _usable(connection, entries, wanted)
-            ranked = rank([entry for entry in entries if entry.record_id in usable])
-            if len(ranked) >= limit or len(entries) < results:
-                break
-        candidates = ranked[: candidates_of(limit)]
-        excerpts = self._search.excerpts(
-            connection, reach=reach, source=Source.ARCHIVAL, candidates=candidates, embedded=embedded
-        )
-        keys = {(one.entry.scope, one.entry.record_id) for one in candidates}
-        found = {row.id: row for row in connection.execute(_BY_KEYS, key_values(keys)).all()}
-        settings = {row.id: Setting(group=row.id, at=row.created_at) for row in found.values()}
-        late = embedded is not None and embedded.tokens is not None
-        return rerank(excerpts, settings, query, late=late), found
-
-    def _hit(self, passage: Row[Any], ranked: RankedEntry, now: datetime, recency_weight: float) -> SearchHit:
-        score = faded_score(self._fading, ranked.score, _worth(passage, now), recency_weight=recency_weight)
-        return _hit(passage, ranked, score)
-
-    async def _touch(self, tx: Transaction, hits: Sequence[SearchHit], now: datetime) -> None:
-        if hits:
-            await tx.connection.execute(
-                update(passages)
-                .where(with_keys(passages, {(hit.scope, hit.record_id) for hit in hits}))
-                .values(last_accessed_at=now, access_count=passages.c.access_count + 1)
-            )
-
-    async def _count(self, scope: Scope, tx: Transaction, *, hit: bool) -> None:
-        column = archival_stats.c.hits if hit else archival_stats.c.misses
-        counted = update(archival_stats).where(in_scope(archival_stats, scope)).values({column: column + 1})
-        holds_any = select(passages.c.id).where(in_scope(passages, scope)).limit(1)
-        if (await tx.connection.execute(counted)).rowcount or not (await tx.connection.execute(holds_any)).first():
-            return  # an empty archive has nothing to hit or miss, and that of an erased person stays empty
-        first = {"hits": int(hit), "misses": int(not hit)}
-        await tx.connection.execute(
-            insert(archival_stats).values(person=scope.person, audience=scope.audience, **first)
-        )
-
-
-def _usable(connection: Connection, entries: Sequence[EntryScore], wanted: ColumnElement[bool]) -> set[int]:
-    """The ids of those passages that are of the wanted kind."""
-    keys = {(entry.scope, entry.record_id) for entry in entries}
-    query = _BY_KEYS.with_only_columns(passages.c.id).where(wanted)
-    return set(connection.execute(query, key_values(keys)).scalars().all())
-
-
-def _searchable(content: str, created_at: datetime) -> list[str]:
-    return pieces(content, heading=f"({spoken_date(created_at)})")
-
-
-def _alive(scope: Scope) -> ColumnElement[bool]:
-    return and_(in_scope(passages, scope), passages.c.forgotten_at.is_(None))
-
-
-def _worth(passage: Row[Any], now: datetime) -> Worth:
-    return Worth(
-        importance=passage.importance,
-        idle_days=(now - passage.last_accessed_at) / _DAY,
-        accesses=passage.access_count,
-    )
-
-
-def _hit(passage: Row[Any], ranked: RankedEntry, score: float) -> SearchHit:
-    return SearchHit(
-        source=Source.ARCHIVAL,
-        scope=scope_of_row(passage),
-        record_id=passage.id,
-        score=score,
-        text=passage.content,
-        author=None,
-        at=passage.created_at,
-        reason=why_found(ranked),
-        vector=ranked.entry.vector,
-        message_ids=() if passage.source_message is None else (passage.source_message,),
-    )
-
-
-def _passage(row: Row[Any]) -> Passage:
-    return Passage(
-        id=row.id,
-        scope=scope_of_row(row),
-        content=row.content,
-        memory_type=row.memory_type,
-        importance=row.importance,
-        created_at=row.created_at,
-        last_accessed_at=row.last_accessed_at,
-        access_count=row.access_count,
-        metadata=row.metadata,
-        source_message=row.source_message,
-        forgotten_at=row.forgotten_at,
-        forgotten_reason=row.forgotten_reason,
-    )

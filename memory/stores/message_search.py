@@ -5,13 +5,13 @@ Invariant: every message is read once, by its whole key; what the rows do not ho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, Select, select
 from sqlalchemy.engine import Connection
 
 from memory.policy.fact_text import normalised
@@ -36,6 +36,9 @@ _MOST_OF_THEN = 200
 _LEAST_STEP = timedelta(milliseconds=1)  # as moments are stored
 
 _BY_KEYS = by_keys(table)
+_SETTINGS: Select[Any] = _BY_KEYS.with_only_columns(
+    table.c.id, table.c.session_id, table.c.author, table.c.sent_at, table.c.evicted_at.is_not(None).label("evicted")
+)
 _EVICTED = _BY_KEYS.with_only_columns(table.c.id).where(table.c.evicted_at.is_not(None))
 
 
@@ -72,14 +75,24 @@ class MessageSearch:
         excerpts = self._excerpts(connection, self._candidates(connection))
         taught = taught_by(connection, {one.entry.scope for one in excerpts}, {one.entry.record_id for one in excerpts})
         excerpts += self._excerpts(connection, self._taking_their_place(connection, taught, excerpts))
-        rows = self._rows(connection, excerpts)
+        settings = self._settings(connection, excerpts, taught)
         late = self.embedded is not None and self.embedded.tokens is not None
-        ranked = rerank(excerpts, self._settings(rows, taught), self.query, late=late, periods=self.periods)
+        ranked = rerank(excerpts, settings, self.query, late=late, periods=self.periods)
         shown = above_floor(ranked, self.query, floors=self.search.floors(Source.RECALL)) if self.floor else ranked
         if not self.periods:  # of a time that is asked about the present is no better answer
             shown = present_first(shown, ranked, taught.later)
-        hits = (hit_of_message(message_of_row(rows[one.entry.record_id]), one) for one in shown)
+        hits = self._hits(connection, shown)
         return list(islice(_said_once(hits) if self.floor else hits, self.limit))
+
+    def _hits(self, connection: Connection, shown: Sequence[RankedEntry]) -> Iterator[SearchHit]:
+        """The messages themselves, of which no more are read than are asked for, but for a few."""
+        for start in range(0, len(shown), self.limit):
+            some = shown[start : start + self.limit]
+            keys = key_values({(one.entry.scope, one.entry.record_id) for one in some})
+            rows = {row.id: row for row in connection.execute(_BY_KEYS, keys).all()}
+            yield from (
+                hit_of_message(message_of_row(rows[key]), one) for one in some if (key := one.entry.record_id) in rows
+            )
 
     def _excerpts(self, connection: Connection, candidates: Sequence[RankedEntry]) -> list[Excerpt]:
         return self.search.excerpts(
@@ -100,7 +113,9 @@ class MessageSearch:
             )
         )
 
-    def _settings(self, rows: Mapping[int, Row[Any]], taught: Taught) -> dict[int, Setting]:
+    def _settings(self, connection: Connection, excerpts: Sequence[Excerpt], taught: Taught) -> dict[int, Setting]:
+        """Where and when the messages were said that may be shown, and what they taught."""
+        rows = self._rows(connection, excerpts)
         entries = [entry for message_id in rows for entry in taught.entries.get(message_id, ())]
         matches = self.search.matches(entries, self.embedded)
         return {
@@ -149,8 +164,8 @@ class MessageSearch:
 
     def _rows(self, connection: Connection, excerpts: Sequence[Excerpt]) -> dict[int, Row[Any]]:
         keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}
-        rows = {row.id: row for row in connection.execute(_BY_KEYS, key_values(keys)).all()}
-        return {key: row for key, row in rows.items() if row.evicted_at or not self.evicted_only}
+        rows = connection.execute(_SETTINGS, key_values(keys)).all() if keys else ()
+        return {row.id: row for row in rows if row.evicted or not self.evicted_only}
 
 
 def _said_once(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:

@@ -68,8 +68,8 @@ from memory.schema import (
     tree_nodes,
     working_memory,
 )
-from memory.stores.archival import Trace
 from memory.stores.journal_rows import OF_OLDER_EXPORTS
+from memory.stores.passage_use import Trace
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
 from tests.new_database import database_in

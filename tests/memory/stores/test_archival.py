@@ -13,7 +13,8 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.records import Passage, Reach, Scope, SearchHit, Source
-from memory.stores.archival import ArchivalStats, ArchivalStore, Trace
+from memory.stores.archival import ArchivalStore
+from memory.stores.passage_use import ArchivalStats, Trace
 from memory.stores.search import SearchStore
 from tests.fakes import START, FakeClock, HashEmbedder
 

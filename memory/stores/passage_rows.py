@@ -1,0 +1,74 @@
+"""A passage as a row, as pieces for the search indexes, and as a hit of a search. Pure.
+
+Invariant: a forgotten passage is not ``alive``.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, and_
+
+from memory.policy.chunking import pieces
+from memory.policy.fading import Worth
+from memory.policy.ranking import RankedEntry, why_found
+from memory.policy.text import spoken_date
+from memory.records import Passage, Scope, SearchHit, Source
+from memory.schema import passages
+from memory.stores.scoped import in_scope, scope_of_row
+
+_DAY = timedelta(days=1)
+
+
+def searchable_passage(content: str, created_at: datetime) -> list[str]:
+    """The texts under which a passage is found, its date included."""
+    return pieces(content, heading=f"({spoken_date(created_at)})")
+
+
+def alive(scope: Scope) -> ColumnElement[bool]:
+    """The passages of a scope that are not forgotten."""
+    return and_(in_scope(passages, scope), passages.c.forgotten_at.is_(None))
+
+
+def worth_of_row(passage: Row[Any], now: datetime) -> Worth:
+    """What a passage is worth by now."""
+    return Worth(
+        importance=passage.importance,
+        idle_days=(now - passage.last_accessed_at) / _DAY,
+        accesses=passage.access_count,
+    )
+
+
+def hit_of_passage(passage: Row[Any], ranked: RankedEntry, score: float) -> SearchHit:
+    """A passage that a search found, with its rank, and its score with age and use counted."""
+    return SearchHit(
+        source=Source.ARCHIVAL,
+        scope=scope_of_row(passage),
+        record_id=passage.id,
+        score=score,
+        text=passage.content,
+        author=None,
+        at=passage.created_at,
+        reason=why_found(ranked),
+        vector=ranked.entry.vector,
+        message_ids=() if passage.source_message is None else (passage.source_message,),
+    )
+
+
+def passage_of_row(row: Row[Any]) -> Passage:
+    """The passage of a row of the table."""
+    return Passage(
+        id=row.id,
+        scope=scope_of_row(row),
+        content=row.content,
+        memory_type=row.memory_type,
+        importance=row.importance,
+        created_at=row.created_at,
+        last_accessed_at=row.last_accessed_at,
+        access_count=row.access_count,
+        metadata=row.metadata,
+        source_message=row.source_message,
+        forgotten_at=row.forgotten_at,
+        forgotten_reason=row.forgotten_reason,
+    )
