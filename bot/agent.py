@@ -10,15 +10,15 @@ import asyncio
 import hashlib
 import hmac
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
 
-from bot import replies
 from bot.measures import Measures
 from bot.model_answers import cleaned, final_text
 from bot.tools import Toolbox, failed
+from bot.turn_state import Turn, TurnResult
 from memory.errors import ContextOverflow, ModelError, StreamInterrupted
 from memory.exchange import Exchange
 from memory.messages import (
@@ -31,14 +31,12 @@ from memory.messages import (
     ToolCall,
     ToolResult,
     ToolSpec,
-    assistant_message,
 )
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.policy.text import clean
 from memory.ports import ChatModel, OnText, TokenCounter
-from memory.prompt.assembler import Gathered, Prompt, assemble
-from memory.records import SearchHit
+from memory.prompt.assembler import Prompt, assemble
 
 _log = structlog.get_logger(__name__)
 
@@ -46,25 +44,6 @@ _log = structlog.get_logger(__name__)
 _PAUSES = 3
 # After the service says "too long" although our estimate fitted, once more with this share of the window.
 _SHORTER = 0.6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnResult:
-    """How a turn ended.
-
-    Attributes:
-        reply: what to say to the person.
-        messages: what the turn adds to the conversation after the person's message; empty when refused.
-        given: what the reply was given from memory.
-        refused: the model would not answer.
-        tokens: of all requests and answers of the turn, as the service counted them, or else as they are estimated.
-    """
-
-    reply: str
-    messages: tuple[Message, ...]
-    given: tuple[SearchHit, ...] = ()
-    refused: bool = False
-    tokens: int = 0
 
 
 class Agent:
@@ -123,7 +102,7 @@ class Agent:
             gathered = await memory.gather(exchange, tools=self.tools, now=now)
         spoken = gathered.turn[0]
         gathered = replace(gathered, turn=(replace(spoken, parts=(*images, *spoken.parts)),))
-        turn = _Turn(gathered=gathered, kept=self._toolbox.kept, parameters=memory.parameters, begin_call=begin_call)
+        turn = Turn(gathered=gathered, kept=self._toolbox.kept, parameters=memory.parameters, begin_call=begin_call)
         while True:
             response = await self._ask(turn, memory)
             if response.stop_reason is StopReason.REFUSAL:
@@ -140,7 +119,7 @@ class Agent:
             if turn.parameters.enable_end_of_turn_memory and self._is_complete(response, results):
                 return turn.ended(response.message.text.strip(), already_added=True)
 
-    async def _ask(self, turn: _Turn, memory: PersonMemory) -> ModelResponse:
+    async def _ask(self, turn: Turn, memory: PersonMemory) -> ModelResponse:
         """One answer of the model. What it fails in is met once, as ``bot/model_rules.py`` says."""
         try:
             return await self._complete(turn, memory, turn.parameters)
@@ -152,7 +131,7 @@ class Agent:
             _log.warning("answer_broke_off", conversation=memory.place.conversation, characters=len(error.partial))
             return await self._start_over(turn, memory, error.partial)
 
-    async def _start_over(self, turn: _Turn, memory: PersonMemory, partial: str) -> ModelResponse:
+    async def _start_over(self, turn: Turn, memory: PersonMemory, partial: str) -> ModelResponse:
         """The answer once more; where that fails too, the longest beginning that came."""
         try:
             return await self._complete(turn, memory, turn.parameters)
@@ -163,7 +142,7 @@ class Agent:
         parts = (TextPart(text=clean(partial)),)
         return ModelResponse(parts=parts, stop_reason=StopReason.INTERRUPTED, model=self.model.name)
 
-    async def _complete(self, turn: _Turn, memory: PersonMemory, parameters: MemoryParameters) -> ModelResponse:
+    async def _complete(self, turn: Turn, memory: PersonMemory, parameters: MemoryParameters) -> ModelResponse:
         turn.prompt = prompt = await asyncio.to_thread(  # a message as long as a book takes a while to count
             assemble,
             replace(turn.gathered, turn=(*turn.gathered.turn, *turn.added)),
@@ -191,7 +170,7 @@ class Agent:
         return response
 
     async def _run(
-        self, memory: PersonMemory, exchange: Exchange, calls: Sequence[ToolCall], turn: _Turn
+        self, memory: PersonMemory, exchange: Exchange, calls: Sequence[ToolCall], turn: Turn
     ) -> list[ToolResult]:
         results = []
         for call in calls:
@@ -216,32 +195,6 @@ class Agent:
 
     def _person_hash(self, person: str) -> str:
         return hmac.new(self._secret, person.encode(), hashlib.sha256).hexdigest()
-
-
-@dataclass(slots=True, kw_only=True)
-class _Turn:
-    """The state of a turn while it runs."""
-
-    gathered: Gathered
-    kept: Callable[[Message], Message]
-    parameters: MemoryParameters
-    begin_call: Callable[[], OnText] | None = None
-    prompt: Prompt | None = None
-    calls: int = 0
-    pauses: int = 0
-    tokens: int = 0
-    added: list[Message] = field(default_factory=list)
-
-    def ended(self, text: str, *, already_added: bool = False) -> TurnResult:
-        """The turn ends with an answer."""
-        added = self.added if already_added else [*self.added, assistant_message(text)]
-        given, cut = (self.prompt.shown, self.prompt.cut) if self.prompt else ((), False)
-        kept = tuple(map(self.kept, added))
-        return TurnResult(reply=text + replies.SHORTENED * cut, messages=kept, given=given, tokens=self.tokens)
-
-    def refused(self) -> TurnResult:
-        """The turn ends without one."""
-        return TurnResult(reply=replies.REFUSED, messages=(), refused=True, tokens=self.tokens)
 
 
 def _tokens_of(response: ModelResponse, prompt: Prompt) -> int:

@@ -55,10 +55,11 @@ class Budgets:
         self._owners = owners
         self._admins_exempt = admins_exempt
 
-    async def admit(self, message: IncomingMessage, item: InboxItem) -> str | None:
+    async def admit(self, tx: Transaction, message: IncomingMessage, item: InboxItem) -> str | None:
         """Count a turn, if there is room for it; nothing is counted of a person who was erased meanwhile.
 
         Args:
+            tx: a transaction as of ``MemorySystem.write``.
             message: what was said.
             item: its inbox item.
 
@@ -70,52 +71,32 @@ class Budgets:
         """
         now = self._clock.now()
         scope, community, day = self._scope(message), community_of(message.conversation, message.person), self._day(now)
-        limits = strictest(self._limits, await self._system.stores.limits.of(community))
-        if self._is_exempt(message):
-            limits = {}
-        usage = self._system.stores.usage
-
-        async def count(tx: Transaction) -> Limit | None:
-            if await self._system.stores.inbox.owed(scope, tx, item=item) is None:
-                return None
-            full = reached(
-                limits,
-                person=await usage.of_person(scope, tx, day=day),
-                community=await self._of_community(tx, community, day),
-            )
-            if full is None:
-                await usage.add(scope, tx, community=community, day=day, used=Used(turns=1))
-            return full
-
-        full = await self._system.write(count)
+        stores = self._system.stores
+        if await stores.inbox.owed(scope, tx, item=item) is None:
+            return None
+        limits = {} if self._is_exempt(message) else strictest(self._limits, await stores.limits.of(community))
+        full = await self._reached(scope, tx, limits=limits, community=community, day=day) if limits else None
         if full is None:
+            await stores.usage.add(scope, tx, community=community, day=day, used=Used(turns=1))
             return None
         _log.info("limit_reached", limit=full, conversation=message.conversation.key)
         return replies.limit_reached(full, limits[full], resets=next_day(now, self._zone))
 
-    async def spend(self, message: IncomingMessage, item: InboxItem, tokens: int) -> None:
-        """Count the tokens of an admitted turn; nothing of a person who was erased meanwhile.
-
-        Raises:
-            AnsweredElsewhere: the message has its answer already.
-        """
+    async def spend(self, tx: Transaction, message: IncomingMessage, tokens: int) -> None:
+        """Count the tokens of an admitted turn, in the transaction in which it ends."""
         day, community = self._day(self._clock.now()), community_of(message.conversation, message.person)
-        scope = self._scope(message)
+        used = Used(tokens=tokens)
+        await self._system.stores.usage.add(self._scope(message), tx, community=community, day=day, used=used)
 
-        async def count(tx: Transaction) -> None:
-            if await self._system.stores.inbox.owed(scope, tx, item=item) is not None:
-                used = Used(tokens=tokens)
-                await self._system.stores.usage.add(scope, tx, community=community, day=day, used=used)
-
-        await self._system.write(count)
+    async def _reached(
+        self, scope: Scope, tx: Transaction, *, limits: Mapping[Limit, int], community: str | None, day: str
+    ) -> Limit | None:
+        usage = self._system.stores.usage
+        of_community = Used() if community is None else await usage.of_community(tx, community=community, day=day)
+        return reached(limits, person=await usage.of_person(scope, tx, day=day), community=of_community)
 
     def _is_exempt(self, message: IncomingMessage) -> bool:
         return message.person in self._owners or (self._admins_exempt and message.from_admin)
-
-    async def _of_community(self, tx: Transaction, community: str | None, day: str) -> Used:
-        if community is None:
-            return Used()
-        return await self._system.stores.usage.of_community(tx, community=community, day=day)
 
     def _scope(self, message: IncomingMessage) -> Scope:
         return scope_of(message.person, message.conversation.audience, self._system.parameters.sharing)

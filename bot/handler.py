@@ -1,4 +1,4 @@
-"""From an incoming event to its answer: store, take the scope's turn, answer, deliver, look after the window.
+"""From an incoming event to its turn: store it, queue it in its scope, have it answered.
 
 Invariant: a message is in the inbox before anything else happens with it, and its state there says at every
 instant what is left to do. One outermost handler turns what was not foreseen into a plain sentence and an id.
@@ -15,22 +15,20 @@ from dataclasses import replace
 import structlog
 
 from bot import replies
-from bot.agent import Agent, TurnResult
-from bot.attachments import DEFAULT_LIMITS, AttachmentLimits, read_attachments
+from bot.agent import Agent
+from bot.answering import Answering
+from bot.attachments import DEFAULT_LIMITS, AttachmentLimits
 from bot.budgets import Budgets
 from bot.chat import ChannelAdapter, DeliveryFailed, IncomingMessage, incoming_from_json, incoming_to_json
 from bot.delivery import Delivery, Task
-from bot.incoming import memory_of, stored_form
+from bot.incoming import memory_of
 from bot.measures import Measures
 from bot.refusals import Refusals
 from bot.scope_queues import ScopeQueues
 from memory.errors import AnsweredElsewhere, MemorySystemError
-from memory.exchange import Exchange
-from memory.person import PersonMemory
 from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import Clock, Sleep
-from memory.records import InboxItem, InboxState
 from memory.system import MemorySystem
 
 _log = structlog.get_logger(__name__)
@@ -68,11 +66,8 @@ class ChatHandler:
         measures: Measures | None = None,
     ) -> None:
         self._system = system
-        self._agent = agent
         self._clock = clock
         self._measures = measures or Measures()
-        self._budgets = budgets or Budgets(system=system, clock=clock, zone=system.parameters.zone)
-        self._attachment_limits = attachment_limits
         self.refusals = Refusals(clock)
         self._delivery = Delivery(
             system=system,
@@ -81,6 +76,14 @@ class ChatHandler:
             sleep=sleep,
             refusals=self.refusals,
             measures=self._measures,
+        )
+        self._answering = Answering(
+            system=system,
+            agent=agent,
+            clock=clock,
+            budgets=budgets or Budgets(system=system, clock=clock, zone=system.parameters.zone),
+            delivery=self._delivery,
+            attachment_limits=attachment_limits,
         )
         self._channels: dict[str, ChannelAdapter] = {}
         self._queues = ScopeQueues()
@@ -168,7 +171,7 @@ class ChatHandler:
         log = _log.bind(inbox_id=task.item.id, conversation=task.incoming.conversation.key)
         try:
             with self._measures.phase("turn"):
-                await self._answer(task)
+                await self._answering.answer(task)
         except DeliveryFailed as error:
             log.warning("delivery_failed", error=str(error))
         except AnsweredElsewhere:
@@ -180,68 +183,3 @@ class ChatHandler:
             log.exception("turn_broke", error_id=error_id)
             with suppress(DeliveryFailed, MemorySystemError):
                 await self._delivery.deliver(task, replies.bug(error_id))
-
-    async def _answer(self, task: Task) -> None:
-        if self._clock.now() - task.item.accepted_at > self._system.parameters.answer_within:
-            await self._give_up(task)
-        elif task.item.reply is not None:
-            await self._delivery.deliver(task, task.item.reply)
-        elif not task.incoming.text:
-            await self._delivery.deliver(task, replies.EMPTY_MESSAGE)
-        elif (full := await self._budgets.admit(task.incoming, task.item)) is not None:
-            await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
-            await self._delivery.deliver(task, full)
-        else:
-            await self._take_turn(task)
-
-    async def _take_turn(self, task: Task) -> None:
-        memory = await memory_of(self._system, task.incoming).with_links()
-        exchange: Exchange | None = None
-        failed = False
-        try:
-            async with task.channel.typing(task.incoming.conversation, task.incoming.id):
-                read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
-                exchange = await memory.begin(stored_form(task.incoming, read.files), task.item)
-                now = max(self._clock.now(), task.incoming.sent_at)
-                async with self._delivery.drafting(task) as begin_call:
-                    result = await self._agent.run_turn(
-                        memory, exchange, now=now, images=read.images, begin_call=begin_call
-                    )
-                await self._budgets.spend(task.incoming, task.item, result.tokens)
-                noted = replies.with_notes(result.reply, read.report, late=task.incoming.late)
-                result = replace(result, reply=noted)
-                await self._store(memory, exchange, result, task.item)
-            reply = result.reply
-        except AnsweredElsewhere:
-            raise
-        except MemorySystemError as error:
-            _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
-            reply = replies.trouble(error)
-            failed = True
-        await self._delivery.deliver(task, reply)
-        if exchange is not None:
-            if failed:
-                await memory.learn_unanswered(exchange)
-            await memory.keep_small(exchange, tools=self._agent.tools)
-
-    async def _store(self, memory: PersonMemory, exchange: Exchange, result: TurnResult, item: InboxItem) -> None:
-        if result.refused:
-            await memory.drop(exchange)
-        else:
-            await memory.finish(
-                exchange,
-                result.messages,
-                reply=result.reply,
-                model=self._agent.model.name,
-                given=result.given,
-                item=item,
-            )
-
-    async def _give_up(self, task: Task) -> None:
-        if task.incoming.text and task.item.message_id is None:
-            await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
-        if task.draft is None:
-            await self._system.outbox.mark(task.item, InboxState.DROPPED)
-        else:
-            await self._delivery.deliver(task, replies.BROKEN_OFF)
-        _log.warning("too_late_to_answer", inbox_id=task.item.id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -44,6 +44,7 @@ from memory.records import (
     SearchHit,
     Session,
     StoredMessage,
+    WindowSize,
 )
 from memory.reminding import Reminding
 from memory.services import Services
@@ -54,6 +55,10 @@ from memory.working import Working
 _CLOSING_SECONDS = 10.0
 
 _COUNTED_AT_ONCE = 1_000  # characters; counting fewer takes less than the trip to a thread
+
+
+async def nothing_beside(_tx: Transaction) -> None:
+    """Write nothing else."""
 
 
 class PersonMemory:
@@ -263,7 +268,9 @@ class PersonMemory:
         model: str,
         given: Sequence[SearchHit] = (),
         item: InboxItem | None = None,
-    ) -> None:
+        fixed_tokens: int | None = None,
+        beside: Callable[[Transaction], Awaitable[None]] = nothing_beside,
+    ) -> bool:
         """Store what the exchange added, together with the reply that is to be sent.
 
         Args:
@@ -273,6 +280,11 @@ class PersonMemory:
             model: whose token calibration to keep.
             given: what the reply was given from memory.
             item: the inbox item that is answered by it.
+            fixed_tokens: estimated tokens of all in the next prompt that is no message, where they are known.
+            beside: writes something else in the same transaction.
+
+        Returns:
+            Whether the window may hold too much by now, and so is to be kept small.
 
         Raises:
             PersonErased: the person was erased meanwhile.
@@ -292,7 +304,7 @@ class PersonMemory:
         )
         ratio, samples = services.counter.calibration
 
-        async def store(tx: Transaction) -> Session:
+        async def store(tx: Transaction) -> tuple[Session, WindowSize]:
             session = await present_session(self._stores.sessions, exchange)
             await self._owed(tx, item)
             # Tools were called with words that the person may have taken back meanwhile.
@@ -316,11 +328,13 @@ class PersonMemory:
                 await self._explain_and_learn(exchange, tx, given=given, at=now)
             if item is not None:
                 await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
-            return session
+            await beside(tx)
+            return session, await self._stores.recall.window_size(scope, self.place.conversation)
 
-        session = await services.database.write(store)
+        session, size = await services.database.write(store)
         if session.kept and self.place.audience != "dm":
             self._note_answer(reply, now)
+        return fixed_tokens is None or services.window.is_crowded(size, fixed_tokens=fixed_tokens)
 
     def _note_answer(self, reply: str, at: datetime) -> None:
         """Keep an answer in the talk of its channel, where others read it too."""
@@ -356,12 +370,23 @@ class PersonMemory:
                 self.place.scope, tx, kind=LEARN, subject=exchange_id, payload={"exchange": exchange_id}, at=at
             )
 
-    async def drop(self, exchange: Exchange) -> None:
-        """Take a refused message out of the window: shown again, it would be refused again."""
-        async with self._services.database.transaction() as tx:
-            await self._services.window.evict(exchange.session, tx, [exchange.user.id], EvictionReason.REFUSED)
+    async def drop(
+        self,
+        exchange: Exchange,
+        *,
+        item: InboxItem | None = None,
+        beside: Callable[[Transaction], Awaitable[None]] = nothing_beside,
+    ) -> None:
+        """Take a refused message out of the window: shown again, it would be refused again. See ``finish``."""
 
-    async def keep_small(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...]) -> None:
+        async def leave_out(tx: Transaction) -> None:
+            await self._owed(tx, item)
+            await self._services.window.evict(exchange.session, tx, [exchange.user.id], EvictionReason.REFUSED)
+            await beside(tx)
+
+        await self._services.database.write(leave_out)
+
+    async def keep_small(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], crowded: bool = True) -> None:
         """After the reply: embed what was said, evict what is too much for the window, and begin the jobs.
 
         What the turn looked up is noted as well.
@@ -369,6 +394,7 @@ class PersonMemory:
         Args:
             exchange: from ``begin``.
             tools: those offered with every message.
+            crowded: whether the window may hold too much, as ``finish`` tells.
         """
         services = self._services
         services.indexer.kick()  # not before the reply, which would wait for the same processors
@@ -378,7 +404,8 @@ class PersonMemory:
             standing = await self._standing(exchange, tools=tools, now=services.clock.now())
             return fixed_tokens(standing, parameters=services.parameters, counter=services.counter)
 
-        await services.window.keep_small(exchange.session, fixed_tokens=fixed)
+        if crowded:
+            await services.window.keep_small(exchange.session, fixed_tokens=fixed)
         await self._stores.archival.note_use(self.place.scope)
         services.jobs.kick()  # for what was evicted, and for what the exchange taught
 

@@ -13,7 +13,10 @@ from itertools import pairwise
 
 from memory.messages import FilePart, ImagePart, Message, Part, Role, TextPart, ToolCall, ToolResult
 from memory.parameters import MemoryParameters
-from memory.records import EvictionReason, StoredMessage
+from memory.records import EvictionReason, StoredMessage, WindowSize
+
+# Of the threshold: a message may be shown a little larger than it was stored.
+_NEARLY = 0.9
 
 Exchange = tuple[StoredMessage, ...]
 
@@ -71,6 +74,26 @@ def plan_eviction(
     leaving = window[: len(window) - sum(map(len, kept))]
     reason = EvictionReason.THRESHOLD if too_large else EvictionReason.HISTORY_LIMIT
     return tuple(stored.id for stored in leaving), reason
+
+
+def is_crowded(
+    size: WindowSize,
+    *,
+    fixed_tokens: int,
+    calibrated: Callable[[int], int],
+    parameters: MemoryParameters,
+) -> bool:
+    """Whether ``plan_eviction`` may have something to evict, told from sizes alone; no means that it has not.
+
+    Args:
+        size: of the window, as its messages were stored.
+        fixed_tokens: estimated tokens of the system prompt and the tools.
+        calibrated: as ``plan_eviction`` takes it.
+        parameters: the limits.
+    """
+    nearly_full = parameters.context_window_tokens * parameters.eviction_threshold * _NEARLY
+    too_many = size.messages > parameters.max_conversation_history
+    return too_many or calibrated(fixed_tokens + size.tokens) > nearly_full
 
 
 def sound_parts(messages: Sequence[Message]) -> tuple[tuple[Part, ...], ...]:

@@ -11,7 +11,7 @@ import asyncio
 import structlog
 
 from memory.errors import EmbedderError, StorageError
-from memory.stores.search import SearchStore
+from memory.stores.search import EMBEDDED_AT_ONCE, SearchStore
 
 _log = structlog.get_logger(__name__)
 
@@ -49,7 +49,7 @@ class Indexer:
         while self._again:
             self._again = False
             try:
-                while await self._search.embed_pending():
-                    pass
+                while await self._search.embed_pending() == EMBEDDED_AT_ONCE:
+                    pass  # there may be more; whoever stores something meanwhile asks for another look
             except (EmbedderError, StorageError) as error:
                 _log.warning("embedding_postponed", error=str(error))

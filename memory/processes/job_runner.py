@@ -58,16 +58,16 @@ class JobRunner:
         self._handlers = handlers
         self._clock = clock
         self._attempts = attempts
-        self._workers: set[asyncio.Task[bool]] = set()
-        self._running: set[str] = set()
+        self._looking: asyncio.Task[bool] | None = None
+        self._look_again = False
+        self._running: dict[asyncio.Task[bool], str] = {}  # with the key of each job
         self._stopped = False
 
     def kick(self) -> None:
         """A job was added, or may have become due: see to it soon."""
-        if not self._stopped and len(self._workers) < _SIDE_BY_SIDE:
-            worker = asyncio.create_task(self._work(), name="jobs")
-            self._workers.add(worker)
-            worker.add_done_callback(self._workers.discard)
+        self._look_again = True
+        if not self._stopped and (self._looking is None or self._looking.done()):
+            self._looking = asyncio.create_task(self._take_up(), name="jobs")
 
     async def take_over(self) -> None:
         """After a start: begin, also with what a process was at that is gone by now."""
@@ -78,8 +78,8 @@ class JobRunner:
     async def settle(self) -> None:
         """Wait until no job is due any more."""
         self.kick()
-        while self._workers:
-            await asyncio.wait(set(self._workers))
+        while at_work := self._at_work():
+            await asyncio.wait(at_work)
 
     async def settle_scope(self, scope: Scope, *, timeout: float, besides: Collection[str] = ()) -> bool:
         """Wait until none of a scope's jobs is due any more.
@@ -96,8 +96,8 @@ class JobRunner:
             async with asyncio.timeout(timeout):
                 while await self._is_due(scope, besides) and not self._stopped:
                     self.kick()
-                    ended, _ = await asyncio.wait(set(self._workers), return_when=asyncio.FIRST_COMPLETED)
-                    if not all(worker.cancelled() or worker.result() for worker in ended):
+                    ended, _ = await asyncio.wait(self._at_work(), return_when=asyncio.FIRST_COMPLETED)
+                    if not all(task.cancelled() or task.result() for task in ended):
                         return False
         except TimeoutError:
             return False
@@ -106,10 +106,14 @@ class JobRunner:
     async def close(self) -> None:
         """Stop; running jobs are given back."""
         self._stopped = True
-        workers = list(self._workers)
-        for worker in workers:
-            worker.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
+        at_work = self._at_work()
+        for task in at_work:
+            task.cancel()
+        await asyncio.gather(*at_work, return_exceptions=True)
+
+    def _at_work(self) -> set[asyncio.Task[bool]]:
+        looking = {self._looking} if self._looking is not None and not self._looking.done() else set()
+        return looking | set(self._running)
 
     async def _is_due(self, scope: Scope, besides: Collection[str]) -> bool:
         """Whether the scope's next job can be run now, or is running here; all others wait for that one.
@@ -121,33 +125,48 @@ class JobRunner:
         if not any(job.kind not in besides for job in pending) or pending[0].due_at > now:
             return False
         job = pending[0]
-        return job.key in self._running or job.claimed_until is None or job.claimed_until <= now
+        return job.key in self._running.values() or job.claimed_until is None or job.claimed_until <= now
 
-    async def _work(self) -> bool:
-        """Do what is due; False where the database cannot be used, so that there is no point in going on."""
+    async def _take_up(self) -> bool:
+        """Begin what is due, as far as there are places for it; False where the database cannot be used."""
         try:
-            while not self._stopped:
-                job = await self._claimed()
-                if job is None:
-                    break
-                self.kick()  # there may be more than one scope with work
-                self._running.add(job.key)
-                try:
-                    await self._attempt(job)
-                finally:
-                    self._running.discard(job.key)
+            while self._look_again and not self._stopped:
+                self._look_again = False
+                if places := _SIDE_BY_SIDE - len(self._running):
+                    for job in await self._claimed(places):
+                        self._begin(job)
         except StorageError as error:
             _log.warning("jobs_postponed", error=str(error))
             return False
         return True
 
-    async def _claimed(self) -> Job | None:
-        """The next job, claimed. One claimed while we are stopped is given back; it would wait for its lease to end."""
-        claiming = asyncio.ensure_future(self._jobs.claim(now=self._clock.now(), lease=_LEASE))
+    def _begin(self, job: Job) -> None:
+        """Do a job beside the others; once it has ended, its scope's next one may be due."""
+
+        def ended(task: asyncio.Task[bool]) -> None:
+            del self._running[task]
+            self.kick()
+
+        task = asyncio.create_task(self._do(job), name="job")
+        self._running[task] = job.key
+        task.add_done_callback(ended)
+
+    async def _do(self, job: Job) -> bool:
+        """Do a job; False where the database cannot be used."""
+        try:
+            await self._attempt(job)
+        except StorageError as error:
+            _log.warning("jobs_postponed", error=str(error))
+            return False
+        return True
+
+    async def _claimed(self, places: int) -> list[Job]:
+        """The next jobs, claimed. Those claimed while we are stopped are given back: their lease would keep them."""
+        claiming = asyncio.ensure_future(self._jobs.claim(now=self._clock.now(), lease=_LEASE, most=places))
         try:
             return await asyncio.shield(claiming)
         except asyncio.CancelledError:
-            if (job := await claiming) is not None:
+            for job in await claiming:
                 await self._give_back(job)
             raise
 

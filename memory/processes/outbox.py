@@ -63,8 +63,9 @@ class Outbox:
             now = self._clock.now()
             if present is not None and self._is_taken(present):
                 raise AnsweredElsewhere("Another process is sending the answer.")
-            await self._inbox.claim(item.scope, tx, item=item, process=self._process.name, until=now + _CLAIM)
-            await self._inbox.mark(item.scope, tx, item=item, state=InboxState.SENDING, reply=reply)
+            await self._inbox.send(
+                item.scope, tx, item=item, reply=reply, process=self._process.name, until=now + _CLAIM
+            )
             return present is not None and await self._consent.greet(item.scope, tx, at=item.accepted_at)
 
         return await self._database.write(note)

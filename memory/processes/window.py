@@ -19,14 +19,14 @@ from memory.parameters import ParametersInForce
 from memory.policy.presets import parts_of
 from memory.policy.summaries import in_pieces, within_words
 from memory.policy.tool_results import aged
-from memory.policy.trimming import plan_eviction
+from memory.policy.trimming import is_crowded, plan_eviction
 from memory.ports import ChatModel, Clock, TokenCounter
 from memory.processes.episode_writer import WRITE_EPISODE
 from memory.processes.journaling import Journaling
 from memory.processes.summarizer import CLOSE_SESSION
 from memory.prompt.fitting import counted
 from memory.prompt.memory_work import window_summary_request
-from memory.records import EvictionReason, Job, Session, StoredMessage
+from memory.records import EvictionReason, Job, Session, StoredMessage, WindowSize
 from memory.stores.jobs import JobStore
 from memory.stores.recall import RecallStore
 from memory.stores.sessions import SessionStore
@@ -113,6 +113,11 @@ class Window:
                 await self._add_job(session, tx, FOLD, subject=max(ids))
                 await self._journaling.note_trim(session, tx, leaving=leaving, at=self._clock.now())
         return bool(evicted)
+
+    def is_crowded(self, size: WindowSize, *, fixed_tokens: int) -> bool:
+        """Whether ``keep_small`` may have something to evict; see ``policy.trimming.is_crowded``."""
+        limits = self._in_force.current
+        return is_crowded(size, fixed_tokens=fixed_tokens, calibrated=self._counter.calibrated, parameters=limits)
 
     def _as_shown(self, window: Sequence[StoredMessage]) -> list[StoredMessage]:
         """The window as the next prompt shows it, with the sizes that its messages then have."""

@@ -83,6 +83,7 @@ class Prompt:
         tokens: its size, calibrated.
         estimated: its size as the counter estimates it; what ``TokenCounter.calibrate`` wants.
         fixed_tokens: the size of everything that is no message, as ``fixed_tokens`` gives it.
+        estimated_fixed: the same, as the counter estimates it.
         report: estimated tokens per section; they sum to ``estimated``.
         dropped_messages: messages of the history that are not in the request.
         cut: whether the person's newest message was shortened.
@@ -93,6 +94,7 @@ class Prompt:
     tokens: int
     estimated: int
     fixed_tokens: int
+    estimated_fixed: int
     report: Mapping[str, int]
     dropped_messages: int
     cut: bool
@@ -166,6 +168,7 @@ def assemble(
         tokens=counter.calibrated(sum(report.values())),
         estimated=sum(report.values()),
         fixed_tokens=counter.calibrated(fixed),
+        estimated_fixed=fixed,
         report=report,
         dropped_messages=len(gathered.history) - len(fitted.history),
         cut=fitted.cut,
@@ -198,12 +201,11 @@ def _fitted(gathered: Gathered, room: int, parameters: MemoryParameters, counter
         counter.count,
     )
     room -= counter.count(sections.memory_data(around, ()))
-    result_cap = parameters.tool_result_max_tokens
     aged_history, aged_turn = aged(gathered.history, gathered.turn, parameters.max_tool_response_age)
-    turn, cut = fit_turn(aged_turn, room, result_cap=result_cap, counter=counter)
+    turn, cut = fit_turn(aged_turn, room, result_cap=parameters.tool_result_max_tokens, counter=counter)
     room -= (turn_tokens := sum(message_tokens(message, counter) for message in turn))
     kept_free = max(0, parameters.message_reserve - turn_tokens)
-    history = fit_history(aged_history, room - kept_free, result_cap=result_cap, counter=counter)
+    history = fit_history(aged_history, room - kept_free, result_cap=parameters.tool_result_max_tokens, counter=counter)
     room -= (history_tokens := sum(stored.tokens for stored in history))
     data, shown = _fitted_data(gathered, around, room, parameters, counter)
     report = {"turn": turn_tokens, "history": history_tokens, "memory_data": counter.count(data)}
@@ -225,8 +227,7 @@ def _fitted_data(
 
 def fixed_tokens(gathered: Gathered, *, parameters: MemoryParameters, counter: TokenCounter) -> int:
     """The size of the system prompt and the tools alone, calibrated; history, turn and hits do not matter."""
-    report = _fixed_report(_system(gathered, parameters), gathered.tools, counter)
-    return counter.calibrated(sum(report.values()))
+    return counter.calibrated(sum(_fixed_report(_system(gathered, parameters), gathered.tools, counter).values()))
 
 
 def _system(gathered: Gathered, parameters: MemoryParameters) -> tuple[SystemBlock, ...]:

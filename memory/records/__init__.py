@@ -11,6 +11,7 @@ from memory.records.conversations import (
     NewMessage,
     Session,
     StoredMessage,
+    WindowSize,
 )
 from memory.records.experience import (
     Difficulty,
@@ -162,6 +163,7 @@ __all__ = [
     "TreeChange",
     "TreeNode",
     "Used",
+    "WindowSize",
     "check_audience",
     "check_person",
     "scope_from_slug",

@@ -101,6 +101,18 @@ class Session:
     summary_version: int | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowSize:
+    """How much a window holds.
+
+    Attributes:
+        tokens: estimated, as the messages were stored.
+    """
+
+    messages: int
+    tokens: int
+
+
 class InboxState(StrEnum):
     """How far an accepted message has come.
 

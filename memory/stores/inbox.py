@@ -119,28 +119,26 @@ class InboxStore:
         """Keep the reply, which is now to be delivered; the item as it is now."""
         return await self._change(scope, tx, item, state=InboxState.ANSWERED, reply=reply)
 
-    async def mark(
-        self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState, reply: str | None = None
-    ) -> InboxItem:
-        """Note how far the reply has come, and what it is where one is given; the item as it is now.
-
-        Of an item that is done only the key is kept.
-        """
+    async def mark(self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState) -> InboxItem:
+        """Note how far the reply has come; the item as it is now. Of an item that is done only the key is kept."""
         if state in _DONE:
             return await self._change(
                 scope, tx, item, state=state, payload="", reply=None, draft=None, edited_text=None
             )
-        changes = {"state": state} if reply is None else {"state": state, "reply": reply}
-        return await self._change(scope, tx, item, **changes)
+        return await self._change(scope, tx, item, state=state)
 
-    async def claim(self, scope: Scope, tx: Transaction, *, item: InboxItem, process: str, until: datetime) -> None:
-        """Note which process sends the answer, and until when no other does.
+    async def send(
+        self, scope: Scope, tx: Transaction, *, item: InboxItem, reply: str, process: str, until: datetime
+    ) -> None:
+        """Note that the reply is about to be sent, by which process, and until when no other sends it.
 
         Args:
             process: its name, as ``memory.process_lock`` gives it.
             until: when the claim runs out.
         """
-        await self._change(scope, tx, item, claimed_by=process, claimed_until=until)
+        await self._change(
+            scope, tx, item, state=InboxState.SENDING, reply=reply, claimed_by=process, claimed_until=until
+        )
 
     async def note_draft(self, scope: Scope, tx: Transaction, *, item: InboxItem, draft: tuple[str, ...]) -> None:
         """Note where the answer can be seen while it is written: empty before the first message of it is posted."""

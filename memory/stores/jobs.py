@@ -43,7 +43,7 @@ _DUE = (
         _is_first_of_its_scope,
     )
     .order_by(jobs.c.due_at, jobs.c.id)
-    .limit(1)
+    .limit(bindparam("most"))
 )
 
 
@@ -104,8 +104,8 @@ class JobStore:
         await tx.connection.execute(delete(jobs).where(mine))
         await self.add(scope, tx, kind=kind, subject=subject, payload=payload, at=at)
 
-    async def claim(self, *, now: datetime, lease: timedelta) -> Job | None:
-        """Take the oldest job that is due, over everybody; None where there is none.
+    async def claim(self, *, now: datetime, lease: timedelta, most: int = 1) -> list[Job]:
+        """Take the oldest jobs that are due, over everybody, each of another scope; none where nothing is due.
 
         A scope with a claimed job, or with an older job still pending, waits. A claim runs out after the lease, so
         that the job of a process that died is taken up by another.
@@ -113,14 +113,14 @@ class JobStore:
         Args:
             now: the present moment.
             lease: longer than any attempt takes.
+            most: jobs at most.
         """
 
-        async def take(tx: Transaction) -> Job | None:
-            row = (await tx.connection.execute(_DUE, {"now": now})).first()
-            if row is None:
-                return None
-            await self._set(tx, _job(row), claimed_until=now + lease, attempts=row.attempts + 1)
-            return _job(row, attempts=row.attempts + 1)
+        async def take(tx: Transaction) -> list[Job]:
+            due = (await tx.connection.execute(_DUE, {"now": now, "most": most})).all()
+            for row in due:
+                await self._set(tx, _job(row), claimed_until=now + lease, attempts=row.attempts + 1)
+            return [_job(row, attempts=row.attempts + 1) for row in due]
 
         return await self._database.write(take)
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import Select, and_, bindparam, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
@@ -29,6 +29,7 @@ from memory.records import (
     Session,
     Source,
     StoredMessage,
+    WindowSize,
 )
 from memory.schema import messages as table
 from memory.stores.message_rows import (
@@ -67,11 +68,11 @@ _BY_IDS, _BY_IDS_IN_AUDIENCES = (
     select(table).where(in_any_reach(table, in_audiences=named), _THESE) for named in (False, True)
 )
 _EDITS = select(table.c.id, table.c.edited_at).where(in_any_scope(table), _THESE)
-_IN_WINDOW = (
-    select(table)
-    .where(in_any_scope(table), table.c.conversation == bindparam("of_conversation"), table.c.evicted_at.is_(None))
-    .order_by(table.c.id)
+_IN_THE_WINDOW = and_(
+    in_any_scope(table), table.c.conversation == bindparam("of_conversation"), table.c.evicted_at.is_(None)
 )
+_WINDOW = select(table).where(_IN_THE_WINDOW).order_by(table.c.id)
+_SIZE = select(func.count(), func.coalesce(func.sum(table.c.tokens), 0)).where(_IN_THE_WINDOW)
 _LOG = (
     select(table)
     .where(
@@ -174,7 +175,14 @@ class RecallStore:
 
     async def window(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:
         """The messages of a conversation that did not leave the window, oldest first."""
-        return tuple(await self._found(_IN_WINDOW, {**scope_values(scope), "of_conversation": conversation}))
+        return tuple(await self._found(_WINDOW, {**scope_values(scope), "of_conversation": conversation}))
+
+    async def window_size(self, scope: Scope, conversation: str) -> WindowSize:
+        """How many messages ``window`` has, and their tokens together."""
+        async with self._database.read() as connection:
+            values = {**scope_values(scope), "of_conversation": conversation}
+            [(messages, tokens)] = (await connection.execute(_SIZE, values)).all()
+        return WindowSize(messages=messages, tokens=tokens)
 
     async def evict(
         self,

@@ -40,6 +40,9 @@ _log = structlog.get_logger(__name__)
 
 _ADD = insert(search_entries)
 
+EMBEDDED_AT_ONCE = 256
+"""How many entries are embedded together."""
+
 
 class SearchStore:
     """The searchable side of every record.
@@ -266,7 +269,7 @@ class SearchStore:
             _log.warning("embedder_failed", error=str(error))
             return EmbeddedQuery()
 
-    async def embed_pending(self, *, limit: int = 256) -> int:
+    async def embed_pending(self, *, limit: int = EMBEDDED_AT_ONCE) -> int:
         """Embed entries of anybody that have no vector of the present embedder yet.
 
         The model is called first; then one transaction writes the vectors of those entries that are still there.

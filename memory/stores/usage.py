@@ -24,6 +24,17 @@ _ADD = (
     .where(in_any_scope(usage), usage.c.day == bindparam("of_day"))
     .values(turns=usage.c.turns + bindparam("more_turns"), tokens=usage.c.tokens + bindparam("more_tokens"))
 )
+_OF_COMMUNITY = select(community_usage).where(
+    community_usage.c.community == bindparam("of_community"), community_usage.c.day == bindparam("of_day")
+)
+_ADD_TO_COMMUNITY = (
+    update(community_usage)
+    .where(community_usage.c.community == bindparam("of_community"), community_usage.c.day == bindparam("of_day"))
+    .values(
+        turns=community_usage.c.turns + bindparam("more_turns"),
+        tokens=community_usage.c.tokens + bindparam("more_tokens"),
+    )
+)
 
 
 class UsageStore:
@@ -49,8 +60,7 @@ class UsageStore:
 
     async def of_community(self, tx: Transaction, *, community: str, day: str) -> Used:
         """What everybody in a server or workspace used on a day."""
-        query = select(community_usage).where(community_usage.c.community == community, community_usage.c.day == day)
-        row = (await tx.connection.execute(query)).first()
+        row = (await tx.connection.execute(_OF_COMMUNITY, {"of_community": community, "of_day": day})).first()
         return Used() if row is None else Used(turns=row.turns, tokens=row.tokens)
 
     async def add(self, scope: Scope, tx: Transaction, *, community: str | None, day: str, used: Used) -> None:
@@ -82,12 +92,7 @@ class UsageStore:
 
 
 async def _add_to_community(tx: Transaction, community: str, day: str, used: Used) -> None:
-    table = community_usage
-    changed = await tx.connection.execute(
-        update(table)
-        .where(table.c.community == community, table.c.day == day)
-        .values(turns=table.c.turns + used.turns, tokens=table.c.tokens + used.tokens)
-    )
-    if changed.rowcount == 0:
+    more = {"of_community": community, "of_day": day, "more_turns": used.turns, "more_tokens": used.tokens}
+    if (await tx.connection.execute(_ADD_TO_COMMUNITY, more)).rowcount == 0:
         row = {"community": community, "day": day, "turns": used.turns, "tokens": used.tokens}
-        await tx.connection.execute(insert(table), row)
+        await tx.connection.execute(insert(community_usage), row)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from memory.messages import Message, Role, TextPart, ToolCall, ToolResult, assistant_message, user_message
 from memory.parameters import MemoryParameters
-from memory.policy.trimming import exchanges, plan_eviction, sound_parts
-from memory.records import EvictionReason, Scope, StoredMessage
+from memory.policy.trimming import exchanges, is_crowded, plan_eviction, sound_parts
+from memory.records import EvictionReason, Scope, StoredMessage, WindowSize
 from tests.fakes import START
 
 LIMITS = MemoryParameters(
@@ -83,6 +85,25 @@ def test_sizes_are_calibrated_before_they_are_compared() -> None:
         window_of(chat(7), 40), fixed_tokens=0, calibrated=lambda tokens: tokens * 2, parameters=LIMITS
     )
     assert ids == (1, 2, 3, 4, 5, 6, 7, 8)
+
+
+@pytest.mark.parametrize("exchanges_held", range(1, 12))
+@pytest.mark.parametrize("fixed_tokens", [0, 300, 650])
+def test_a_window_of_which_something_leaves_was_crowded(exchanges_held: int, fixed_tokens: int) -> None:
+    window = window_of(chat(exchanges_held), 40)
+    size = WindowSize(messages=len(window), tokens=40 * len(window))
+    crowded = is_crowded(size, fixed_tokens=fixed_tokens, calibrated=unchanged, parameters=LIMITS)
+    assert crowded or not evicted(window, fixed_tokens)[0]
+
+
+def test_a_window_is_crowded_by_messages_or_by_tokens_and_not_before() -> None:
+    def crowded(messages: int, tokens: int, fixed_tokens: int = 0) -> bool:
+        size = WindowSize(messages=messages, tokens=tokens)
+        return is_crowded(size, fixed_tokens=fixed_tokens, calibrated=unchanged, parameters=LIMITS)
+
+    assert not crowded(20, 330, fixed_tokens=300)
+    assert crowded(21, 330)
+    assert crowded(2, 331, fixed_tokens=300)
 
 
 def test_above_the_message_limit_the_oldest_leave_down_to_the_history_target() -> None:

@@ -1,0 +1,144 @@
+"""Answers an accepted message: admit it, store it, ask the agent, store the answer, deliver it, look after the window.
+
+Invariant: what a turn adds is stored, and its tokens are counted, in one transaction before any of it is sent. A
+message of which memory or the model cannot make an answer is answered with a plain sentence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import structlog
+
+from bot import replies
+from bot.agent import Agent
+from bot.attachments import AttachmentLimits, read_attachments
+from bot.budgets import Budgets
+from bot.delivery import Delivery, Task
+from bot.incoming import memory_of, stored_form
+from bot.turn_state import TurnResult
+from memory.database import Transaction
+from memory.errors import AnsweredElsewhere, MemorySystemError
+from memory.exchange import Exchange
+from memory.person import PersonMemory
+from memory.ports import Clock
+from memory.records import InboxState
+from memory.system import MemorySystem
+
+_log = structlog.get_logger(__name__)
+
+
+class Answering:
+    """Answers one message after the other, each as it is owed.
+
+    Args:
+        system: the memory of everybody.
+        agent: runs turns.
+        clock: where the time comes from.
+        budgets: what may be used in a day.
+        delivery: carries the answers.
+        attachment_limits: how large a file may be to be read.
+    """
+
+    def __init__(
+        self,
+        *,
+        system: MemorySystem,
+        agent: Agent,
+        clock: Clock,
+        budgets: Budgets,
+        delivery: Delivery,
+        attachment_limits: AttachmentLimits,
+    ) -> None:
+        self._system = system
+        self._agent = agent
+        self._clock = clock
+        self._budgets = budgets
+        self._delivery = delivery
+        self._attachment_limits = attachment_limits
+
+    async def answer(self, task: Task) -> None:
+        """Answer a message, or go on with the answer that an earlier process began.
+
+        Raises:
+            DeliveryFailed: the platform did not take the answer; it stays in the inbox.
+            AnsweredElsewhere: the message has another answer, or is done with.
+            MemorySystemError: what became of it cannot be stored.
+        """
+        if self._clock.now() - task.item.accepted_at > self._system.parameters.answer_within:
+            await self._give_up(task)
+        elif task.item.reply is not None:
+            await self._delivery.deliver(task, task.item.reply)
+        elif not task.incoming.text:
+            await self._delivery.deliver(task, replies.EMPTY_MESSAGE)
+        else:
+            memory, full = await self._admitted(task)
+            if full is None:
+                await self._take_turn(task, memory)
+            else:
+                await memory.keep_unanswered(stored_form(task.incoming), task.item)
+                await self._delivery.deliver(task, full)
+
+    async def _admitted(self, task: Task) -> tuple[PersonMemory, str | None]:
+        """The memory, with that of linked accounts, and what to say where a limit leaves no room for the turn."""
+        memory = memory_of(self._system, task.incoming)
+
+        async def admitted(tx: Transaction) -> tuple[PersonMemory, str | None]:
+            return await memory.with_links(), await self._budgets.admit(tx, task.incoming, task.item)
+
+        return await self._system.write(admitted)
+
+    async def _take_turn(self, task: Task, memory: PersonMemory) -> None:
+        exchange: Exchange | None = None
+        failed, crowded = False, True
+        try:
+            async with task.channel.typing(task.incoming.conversation, task.incoming.id):
+                read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
+                exchange = await memory.begin(stored_form(task.incoming, read.files), task.item)
+                now = max(self._clock.now(), task.incoming.sent_at)
+                async with self._delivery.drafting(task) as begin_call:
+                    result = await self._agent.run_turn(
+                        memory, exchange, now=now, images=read.images, begin_call=begin_call
+                    )
+                noted = replies.with_notes(result.reply, read.report, late=task.incoming.late)
+                result = replace(result, reply=noted)
+                crowded = await self._store(task, memory, exchange, result)
+            reply = result.reply
+        except AnsweredElsewhere:
+            raise
+        except MemorySystemError as error:
+            _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
+            reply = replies.trouble(error)
+            failed = True
+        await self._delivery.deliver(task, reply)
+        if exchange is not None:
+            if failed:
+                await memory.learn_unanswered(exchange)
+            await memory.keep_small(exchange, tools=self._agent.tools, crowded=crowded)
+
+    async def _store(self, task: Task, memory: PersonMemory, exchange: Exchange, result: TurnResult) -> bool:
+        """Store what the turn adds, and count its tokens; whether the window may hold too much by now."""
+        spend = partial(self._budgets.spend, message=task.incoming, tokens=result.tokens)
+        if result.refused:
+            await memory.drop(exchange, item=task.item, beside=spend)
+            return True
+        return await memory.finish(
+            exchange,
+            result.messages,
+            reply=result.reply,
+            model=self._agent.model.name,
+            given=result.given,
+            item=task.item,
+            fixed_tokens=result.fixed_tokens,
+            beside=spend,
+        )
+
+    async def _give_up(self, task: Task) -> None:
+        if task.incoming.text and task.item.message_id is None:
+            await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
+        if task.draft is None:
+            await self._system.outbox.mark(task.item, InboxState.DROPPED)
+        else:
+            await self._delivery.deliver(task, replies.BROKEN_OFF)
+        _log.warning("too_late_to_answer", inbox_id=task.item.id)
