@@ -43,11 +43,12 @@ _BULLET = re.compile(r"(?:[-*+•]|\d{1,3}[.)])[ \t]+(.+)")
 _TICKED = re.compile(r"[-*+•][ \t]+\[[xX✓✔]\][ \t]+(.+)")
 _OPEN_BOX = re.compile(r"[-*+•][ \t]+\[[ ]?\][ \t]")
 _BOLD_KEY = re.compile(r"(?:\*\*|__)([^*_\n]{1,80}?):?(?:\*\*|__):?[ \t]*(.+)")
-_DECISION = re.compile(
+DECISION = re.compile(
     r"\b(?:decid(?:ed|es)|chose|chosen|agreed|switched|adopted|selected|picked|settled on|went with|going with|opted"
     r"|approved|rejected|dropped|replaced|will use|moved to)\b",
     re.I,
 )
+"""Words by which a line tells a decision."""
 _LINK = re.compile(r"!?\[([^\]\n]*)\]\((\S+?)\)")
 _MARKUP = re.compile(r"\*\*|__|~~")
 _NO_WORDS = re.compile(r"\A[\W_]+|[\W_]+\Z")
@@ -162,7 +163,7 @@ def _fact(line: str, category: str) -> NotedFact | None:
     told = bullet[1] if bullet else line
     if bold := _BOLD_KEY.fullmatch(told):
         return _noted(f"{bold[1].strip()}: {bold[2]}", category, BOLD, _SHORTEST)
-    if bullet and not _OPEN_BOX.match(line) and _DECISION.search(told):
+    if bullet and not _OPEN_BOX.match(line) and DECISION.search(told):
         return _noted(told, category, DECIDED, _SHORTEST_DECISION)
     return None
 
