@@ -21,11 +21,15 @@ from bot.bootstrap import run_console, run_platforms, slack_manifest
 from bot.chat import AdapterStartFailed
 from bot.cli_backup import backup_commands
 from bot.cli_consolidate import consolidation_commands
+from bot.cli_distill import distill_commands
+from bot.cli_entries import entry_commands
 from bot.cli_experience import experience_commands
 from bot.cli_facts import fact_commands
 from bot.cli_import import import_commands
 from bot.cli_jobs import jobs_commands
 from bot.cli_memory import memory_commands
+from bot.cli_notes import note_commands
+from bot.cli_tiers import tier_commands
 from bot.cli_versions import version_commands
 from bot.config import Settings, load_settings
 from bot.env_file import unknown_names
@@ -44,6 +48,8 @@ memory_commands.add_typer(import_commands)
 memory_commands.add_typer(version_commands)
 memory_commands.add_typer(fact_commands)
 memory_commands.add_typer(experience_commands)
+for tier_group in (entry_commands, tier_commands, distill_commands, note_commands, consolidation_commands):
+    memory_commands.add_typer(tier_group)
 app.add_typer(backup_commands)
 app.add_typer(memory_commands, name="memory")
 app.add_typer(jobs_commands, name="jobs")

@@ -1,18 +1,21 @@
-"""keepsake consolidate: archive what fades and bring what matters to hand, of everybody or of one person.
+"""keepsake memory consolidate, also keepsake consolidate: archive what fades and bring what matters to hand.
 
-Invariant: what is shown are counts and keys, no text of anybody's.
+Invariant: what is shown are counts and keys, no text of anybody's; it goes to standard output as JSON, everything else
+to standard error.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
-from bot.cli_memory import AsJson, DataDir, print_json, with_memory
+from bot.cli_memory import DataDir, print_json, with_memory
+from bot.cli_scope import AgentId, SomePerson, headed, named_scope
+from bot.cli_versions import Audience
 from bot.lifecycle import Application
 from memory.records import ConsolidationReport, Mode, check_person
 
@@ -22,17 +25,16 @@ consolidation_commands = typer.Typer()
 @consolidation_commands.command("consolidate")
 def consolidate(
     mode: Annotated[Mode, typer.Option("--mode", help="How thoroughly.")] = Mode.QUICK,
-    person: Annotated[str | None, typer.Option("--person", help="Only this one.", show_default=False)] = None,
+    person: SomePerson = None,
+    audience: Audience = None,
+    agent_id: AgentId = None,
     data_dir: DataDir = None,
-    as_json: AsJson = False,
 ) -> None:
-    """Archive what fades and bring what matters to hand, of everybody or of one person."""
-    if person is not None:
-        check_person(person)
-        _of_one(person, mode, data_dir=data_dir, as_json=as_json)
+    """Archive what fades and bring what matters to hand, of everybody, of one person or of one scope."""
+    if person is not None or agent_id is not None:
+        print_json({"reports": with_memory(data_dir, lambda app: _reports(app, mode, person, audience, agent_id))})
         return
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True) as bar:
+    with Progress(console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("Consolidating", total=None)
         done = with_memory(
             data_dir,
@@ -40,30 +42,21 @@ def consolidate(
                 mode, progress=lambda seen, whole: bar.update(task, completed=seen, total=max(seen, whole))
             ),
         )
-    if as_json:
-        print_json({"mode": mode.value, "scopes": done})
+    print_json({"mode": mode.value, "scopes": done})
+
+
+async def _reports(
+    app: Application, mode: Mode, person: str | None, audience: str | None, agent_id: str | None
+) -> list[dict[str, Any]]:
+    """What was done in the scope that is named, or in all of the person's."""
+    if person is not None and audience is None and agent_id is None:
+        scopes = await app.system.oversight.scopes_of(check_person(person))
     else:
-        Console(markup=False, highlight=False).print(f"Consolidated {done:,} scopes ({mode.value}).")
+        scopes = [await named_scope(app, person, audience, agent_id)]
+    return [_as_row(await app.system.consolidator.run(scope, mode)) for scope in scopes]
 
 
-def _of_one(person: str, mode: Mode, *, data_dir: DataDir, as_json: bool) -> None:
-    async def run(app: Application) -> list[ConsolidationReport]:
-        scopes = await app.system.privacy.scopes_of(person)
-        return [await app.system.consolidator.run(scope, mode) for scope in scopes]
-
-    reports = with_memory(data_dir, run)
-    if as_json:
-        rows = [
-            {**asdict(report), "scope": str(report.scope), "at": report.at.isoformat(), "job": report.job}
-            for report in reports
-        ]
-        print_json({"reports": rows})
-        return
-    console = Console(markup=False, highlight=False)
-    for report in reports:
-        console.print(
-            f"{report.scope}: {report.archived_cold} archived, {report.promoted} brought to hand, "
-            f"{report.pruned_nodes} categories pruned. To take it back: {report.job}"
-        )
-        for finding in report.tree_findings:
-            console.print(f"  {finding}")
+def _as_row(report: ConsolidationReport) -> dict[str, Any]:
+    counts = {name: value for name, value in asdict(report).items() if name not in ("id", "mode", "scope", "at")}
+    whose = headed(report.scope)
+    return {"mode": report.mode, **whose, "timestamp": report.at.isoformat(), **counts, "job": report.job}

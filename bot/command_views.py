@@ -14,6 +14,7 @@ from memory.oversight import Overview, Statistics
 from memory.parameters import MemoryParameters
 from memory.policy.diff import diff_lines
 from memory.privacy import ErasureReceipt, MirrorErasure
+from memory.processes.tier_metrics import TierMetrics
 from memory.records import AuditEntry, BlockVersion, SummaryVersion
 from memory.stores.parameter_changes import ParameterChange
 
@@ -118,6 +119,7 @@ def statistics(found: Statistics, parameters: MemoryParameters) -> str:
         f"- {found.messages} messages, {found.facts} facts, {found.passages} documents",
         f"- messages in conversation: {windows} (at most {parameters.max_conversation_history})",
     ]
+    lines.append(_tiers(found.tiers))
     if found.last_prompt is not None:
         sections = ", ".join(f"{name} {tokens:,}" for name, tokens in found.last_prompt.sections.items())
         lines.append(
@@ -128,6 +130,18 @@ def statistics(found: Statistics, parameters: MemoryParameters) -> str:
         failed = ", ".join(f"{source} ({moment(at)} UTC)" for source, at in found.failed_searches.items())
         lines.append(f"- could not be searched at times within the last hour: {failed}; the log says why")
     return "\n".join(lines)
+
+
+def _tiers(tiers: TierMetrics) -> str:
+    last = moment(tiers.last_consolidation) + " UTC" if tiers.last_consolidation else "never"
+    return (
+        f"- tiers: {tiers.hot_memory_size_bytes:,} bytes at hand; {tiers.warm_memory_count:,} recent entries "
+        f"({tiers.warm_memory_size_kb:g} KB), {tiers.cold_memory_count:,} archived; {tiers.tree_node_count} categories "
+        f"({tiers.tree_index_size_bytes:,} bytes); found in {tiers.retrieval_count:,} searches; today "
+        f"{tiers.evictions_today} archived and {tiers.reinforcements_today} found; consolidated "
+        f"{tiers.consolidation_count} times, last {last}; about {tiers.context_tokens_saved:,} tokens kept out of "
+        "prompts"
+    )
 
 
 NOT_SEARCHED = "Backups made before are files of their own, which were not searched."

@@ -20,6 +20,7 @@ from bot.fair_slots import FairSlots
 from bot.measures import Measures
 from memory.errors import StorageError
 from memory.policy.histogram import BOUNDS, Histogram
+from memory.stores.consolidations import TierSizes
 from memory.system import MemorySystem
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -102,6 +103,8 @@ def _of_process(observed: Observed) -> Iterator[Metric]:
         {(reason,): count for reason, count in system.stores.recall.evicted.items()},
         "reason",
     )
+    happened = {(name,): float(count) for name, count in system.stores.tier_days.counted.items()}
+    yield _counter("tier_events", "What happened to tiers, by kind, since the start.", happened, "kind")
     sections = {(name,): count for name, count in system.prompt_sizes.totals.items()}
     yield _counter("prompt_tokens", "Estimated tokens of prompts, by section.", sections, "section")
 
@@ -118,6 +121,7 @@ async def _of_database(system: MemorySystem, now: datetime) -> list[Metric]:
         jobs = await system.stores.jobs.by_state()
         oldest = await system.stores.jobs.oldest_pending()
         progress = await system.stores.search.progress()
+        sizes = await system.stores.consolidations.sizes()
     except StorageError:
         return [_gauge("database_up", "Whether the database answers.", {(): 0.0})]
     return [
@@ -130,7 +134,22 @@ async def _of_database(system: MemorySystem, now: datetime) -> list[Metric]:
         ),
         _gauge("texts_embedded", "Texts that have their vectors.", {(): float(progress.done)}),
         _gauge("texts_to_embed", "Texts that wait for theirs.", {(): float(progress.waiting)}),
+        *_of_tiers(sizes),
     ]
+
+
+def _of_tiers(sizes: TierSizes) -> Iterator[Metric]:
+    """The sizes of everybody's tiers together, each as of its last consolidation."""
+    shown = {
+        ("hot",): float(sizes.hot_size_bytes),
+        ("tree",): float(sizes.tree_size_bytes),
+        ("warm",): float(sizes.warm_bytes),
+    }
+    yield _gauge("tier_bytes", "Sizes of everybody's tiers, as of the last consolidation.", shown, "tier")
+    yield _gauge("warm_entries", "Recent entries of everybody, as of then.", {(): float(sizes.warm_entries)})
+    yield _gauge("scopes_consolidated", "Scopes that were ever consolidated.", {(): float(sizes.scopes)})
+    last = sizes.last.timestamp() if sizes.last else 0.0
+    yield _gauge("last_consolidation_timestamp_seconds", "When a scope was last consolidated.", {(): last})
 
 
 def _costs(observed: Observed) -> dict[tuple[str, ...], float]:

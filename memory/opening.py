@@ -36,6 +36,7 @@ from memory.processes.reconciler import Reconciler
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
+from memory.processes.tier_metrics import TierMeter
 from memory.processes.tree_rebuilder import TreeRebuilder
 from memory.processes.tree_search import TreeSearch
 from memory.processes.window import FOLD, Window
@@ -301,6 +302,15 @@ def open_services(
             ids=ids,
         ),
         ingest=ingest,
+        tier_meter=TierMeter(
+            hot=stores.hot,
+            warm=stores.warm,
+            cold=stores.cold,
+            tree=stores.tree,
+            days=stores.tier_days,
+            consolidations=stores.consolidations,
+            clock=clock,
+        ),
         files=files,
         places=Places(database, stores.closures, clock),
         retraction=_retraction(database, stores, runner, counter=counter, clock=clock),

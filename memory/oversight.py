@@ -20,6 +20,7 @@ from memory.processes.linking import Linking
 from memory.processes.prompt_sizes import PromptSize
 from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
+from memory.processes.tier_metrics import TierMetrics
 from memory.processes.tier_undo import TierUndo
 from memory.processes.undo import By, Undo
 from memory.records import Episode, MemoryBlock, Reach, Scope, Session, Source, SummaryVersion
@@ -61,6 +62,7 @@ class Statistics:
         windows: messages in the window of each open conversation.
         last_prompt: the scope's last prompt, or None where there was none since the start.
         failed_searches: the sources that could not be searched within the last hour, of whomever, and when.
+        tiers: how large the tiers are, and what happened to them.
     """
 
     scope: Scope
@@ -72,6 +74,7 @@ class Statistics:
     windows: Mapping[str, int]
     last_prompt: PromptSize | None
     failed_searches: Mapping[Source, datetime]
+    tiers: TierMetrics
 
 
 class Oversight:
@@ -198,6 +201,7 @@ class Oversight:
             },
             last_prompt=self._services.prompt_sizes.last(scope),
             failed_searches=self._services.retriever.failed_lately(),
+            tiers=await self._services.tier_meter.measure(scope),
         )
 
     async def failing_sources(self) -> tuple[Source, ...]:

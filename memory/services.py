@@ -32,6 +32,7 @@ from memory.processes.places import Places
 from memory.processes.prompt_sizes import PromptSizes
 from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
+from memory.processes.tier_metrics import TierMeter
 from memory.processes.tree_search import TreeSearch
 from memory.processes.window import Window
 from memory.stores.answer_posts import AnswerPostStore
@@ -199,6 +200,7 @@ class Services:
     jobs: JobRunner
     consolidator: Consolidator
     ingest: NoteIngest
+    tier_meter: TierMeter
     files: NoteFiles
     retraction: Retraction
     places: Places

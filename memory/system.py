@@ -52,6 +52,7 @@ class MemorySystem:
         tree_search: finds what is filed in categories.
         consolidator: archives what fades, and brings what matters most to hand.
         ingest: takes in what people write in their notes.
+        tier_meter: says how large the tiers are.
         places: follows which servers, teams and channels the bot is in.
         in_force: the numbers, which may be changed at run time.
         prompt_sizes: how large the prompts were.
@@ -73,6 +74,7 @@ class MemorySystem:
         self.tree_search = services.tree_search
         self.consolidator = services.consolidator
         self.ingest = services.ingest
+        self.tier_meter = services.tier_meter
         self.places = services.places
         self.in_force = services.in_force
         self.prompt_sizes = services.prompt_sizes

@@ -68,7 +68,7 @@ _CAPITALISED = re.compile(
 )
 _SPEAKER = re.compile(r"^([^\W\d_][\w'’. -]{0,30}?):\s", re.MULTILINE)
 _BEFORE_PEOPLE = re.compile(
-    r"\b(?:with|and|met|meet|called|named|told|asked|to|from|by|for|thanks|thank you|hey|hi|hello|dear|hug|see|saw"
+    r"\b(?:with|and|met|meet|called|named|told|asked|by|thanks|thank you|hey|hi|hello|dear|hug|see|saw"
     r"|visit(?:ed)?|invited?|my (?:\w+ )?(?:sister|brother|mother|father|mom|mum|dad|wife|husband|son|daughter|friend"
     r"|partner|boss|colleague|cousin|aunt|uncle|neighbour|neighbor|teacher|doctor))[ ,]+\Z",
     re.I,

@@ -26,7 +26,8 @@ _ACTION = re.compile(
 )
 _NEXT_STEP = re.compile(
     r"\b(?:next|to-?do|then|will|going to|plan(?:s|ned)? to|need(?:s)? to|follow[- ]?up|action item|steps?|tomorrow"
-    r"|until|due|deadline|starts? (?:on|with)|by (?:\d|monday|tuesday|wednesday|thursday|friday|saturday|sunday|the end))\b"
+    r"|until|due|deadline|starts? (?:on|with)"
+    r"|by (?:\d|monday|tuesday|wednesday|thursday|friday|saturday|sunday|the end))\b"
     r"|[-*+]\s+\[[ ]?\]",
     re.I,
 )

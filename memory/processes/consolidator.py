@@ -152,6 +152,15 @@ class Consolidator:
             last = scopes[-1]
         return done
 
+    async def write_page(self, scope: Scope) -> None:
+        """Write what is at hand as a page for people. Raises NotesUnavailable."""
+        state = await self._hot.shown(scope)
+        if state.version == 0:
+            return
+        told = self._clock.now().astimezone(self._in_force.current.zone).isoformat(timespec="minutes")
+        page = memory_page(state, max_bytes=self._hot.limits.max_bytes, generated_at=told)
+        await self._files.write(scope, MEMORY_PAGE, page)
+
     async def _done(self, scope: Scope, mode: Mode, *, only_if_due: bool) -> ConsolidationReport | None:
         """Consolidate; None where another process has done so meanwhile, and only what is due was to be done."""
         report = ConsolidationReport(id=self._ids.next(), mode=mode, scope=scope, at=self._clock.now())
@@ -252,18 +261,10 @@ class Consolidator:
     async def _write_files(self, scope: Scope, mode: Mode) -> None:
         """Write what people can read; where the person was erased meanwhile, nothing of it stays."""
         try:
-            await self._write_page(scope)
+            await self.write_page(scope)
             if mode.includes(Mode.DAILY):
                 await self._notes.write(scope, whole=mode.includes(Mode.MONTHLY))
             if not await self._reports.reports(scope, limit=1):
                 await self._files.erase_scope(scope)
         except NotesUnavailable as error:
             _log.warning("notes_not_written", error=str(error))
-
-    async def _write_page(self, scope: Scope) -> None:
-        state = await self._hot.shown(scope)
-        if state.version == 0:
-            return
-        told = self._clock.now().astimezone(self._in_force.current.zone).isoformat(timespec="minutes")
-        page = memory_page(state, max_bytes=self._hot.limits.max_bytes, generated_at=told)
-        await self._files.write(scope, MEMORY_PAGE, page)

@@ -116,6 +116,15 @@ class NoteIngest:
         report = await self.read(scope, job=job)
         return Ingested(stored=report.facts_stored, skipped=report.facts_skipped)
 
+    async def note(self, scope: Scope, name: str) -> str | None:
+        """The whole text of a note; None where there is none.
+
+        Raises:
+            InvalidInput: it is no plain note.
+            NotesUnavailable: it cannot be read.
+        """
+        return await self._files.read(scope, name)
+
     async def read(
         self, scope: Scope, *, job: str, days: int | None = None, dry_run: bool = False, model: ChatModel | None = None
     ) -> IngestReport:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, delete, func, insert, select, tuple_, union
+from sqlalchemy import Row, Select, and_, delete, func, insert, select, tuple_, union
 
 from memory.database import Database, Transaction
 from memory.records import ConsolidationReport, Mode, Scope
@@ -20,6 +20,7 @@ from memory.schema import entries, facts
 from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope, scope_of_row
 
 _KEPT = 100  # reports of a scope
+_SIZES = ("hot_size_bytes", "tree_size_bytes", "warm_entries", "warm_bytes")
 _APART = ("id", "mode", "scope", "at")
 
 
@@ -35,6 +36,23 @@ class Standing:
     last: Mapping[Mode, datetime]
     oldest: datetime | None
     newest: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierSizes:
+    """How large the tiers of everybody are together.
+
+    Attributes:
+        scopes: of how many.
+        last: when one was last consolidated; None where none was.
+    """
+
+    scopes: int
+    hot_size_bytes: int
+    tree_size_bytes: int
+    warm_entries: int
+    warm_bytes: int
+    last: datetime | None
 
 
 class ConsolidationStore:
@@ -88,6 +106,17 @@ class ConsolidationStore:
         kept = union(*(select(each.c.person, each.c.audience) for each in (entries, facts))).subquery()
         async with self._database.read() as connection:
             return (await connection.execute(select(func.count()).select_from(kept))).scalar_one()
+
+    async def sizes(self) -> TierSizes:
+        """How large the tiers of everybody are together, each as of its last consolidation."""
+        newest = select(table.c.person, table.c.audience, func.max(table.c.id).label("id"))
+        last = newest.group_by(table.c.person, table.c.audience).subquery()
+        here = (table.c.person == last.c.person, table.c.audience == last.c.audience, table.c.id == last.c.id)
+        told = (table.c.report[name].as_integer() for name in _SIZES)
+        query = select(func.count(), *(func.coalesce(func.sum(size), 0) for size in told), func.max(table.c.at))
+        async with self._database.read() as connection:
+            scopes, *sizes, at = (await connection.execute(query.select_from(table).join(last, and_(*here)))).one()
+        return TierSizes(scopes=scopes, last=at, **dict(zip(_SIZES, sizes, strict=True)))
 
     async def standing(self, scope: Scope) -> Standing:
         """By what is decided whether a scope is due."""

@@ -5,6 +5,7 @@ Invariant: a count is written in the transaction of what it counts; a day is one
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import astuple
 from datetime import datetime, tzinfo
 from typing import Any
@@ -25,6 +26,9 @@ class TierDayStore:
     Args:
         database: where the rows are.
         zone: in which days begin.
+
+    Attributes:
+        counted: what happened since the start of this process, by the name of the count.
     """
 
     name = "tier_days"
@@ -32,6 +36,7 @@ class TierDayStore:
     def __init__(self, database: Database, *, zone: tzinfo) -> None:
         self._database = database
         self._zone = zone
+        self.counted: Counter[str] = Counter()
 
     async def add(self, scope: Scope, tx: Transaction, *, counts: TierCounts, at: datetime) -> None:
         """Count what happened at a moment."""
@@ -45,13 +50,14 @@ class TierDayStore:
         if changed.rowcount == 0:
             row = {"person": scope.person, "audience": scope.audience, "day": day, **more}
             await tx.connection.execute(insert(table).values(row))
+        tx.after_commit(lambda: self.counted.update(more))
 
-    async def total(self, scope: Scope | None) -> TierCounts:
-        """What happened on all days, in a scope or everywhere."""
+    async def total(self, scope: Scope) -> TierCounts:
+        """What happened in a scope on all days."""
         return await self._sum(scope)
 
-    async def of_day(self, scope: Scope | None, at: datetime) -> TierCounts:
-        """What happened on the day of a moment, in a scope or everywhere."""
+    async def of_day(self, scope: Scope, at: datetime) -> TierCounts:
+        """What happened in a scope on the day of a moment."""
         return await self._sum(scope, table.c.day == self._day(at))
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
@@ -62,10 +68,9 @@ class TierDayStore:
         """Delete every day of a scope."""
         return {table.name: await delete_scope(tx, table, scope)}
 
-    async def _sum(self, scope: Scope | None, *which: Any) -> TierCounts:
-        query = select(*(func.coalesce(func.sum(column), 0) for column in _COUNTED)).where(*which)
-        if scope is not None:
-            query = query.where(in_scope(table, scope))
+    async def _sum(self, scope: Scope, *which: Any) -> TierCounts:
+        query = select(*(func.coalesce(func.sum(column), 0) for column in _COUNTED))
+        query = query.where(in_scope(table, scope), *which)
         async with self._database.read() as connection:
             retrievals, reinforcements, evictions, consolidations = (await connection.execute(query)).one()
         return TierCounts(

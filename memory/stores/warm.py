@@ -207,6 +207,12 @@ class WarmStore(EntryReader):
             row = (await connection.execute(_sizes(scope))).one()
         return int(row[0]), int(row[1])
 
+    async def characters(self, scope: Scope) -> int:
+        """How long the texts of all entries of a scope are together, of either tier."""
+        query = select(func.coalesce(func.sum(func.length(entries.c.text)), 0))
+        async with self._database.read() as connection:
+            return int((await connection.execute(query.where(in_scope(entries, scope), kept()))).scalar_one())
+
     async def size_within(self, scope: Scope, tx: Transaction) -> tuple[int, int]:
         """The same within a transaction."""
         row = (await tx.connection.execute(_sizes(scope))).one()

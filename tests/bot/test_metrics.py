@@ -22,6 +22,7 @@ from bot.web import build_app, build_metrics_app, serve
 from memory.errors import ModelUnavailable
 from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, Usage, user_message
 from memory.parameters import MemoryParameters
+from memory.records import Change, NewEntry, Scope
 from tests.fakes import FakeClock, ScriptedModel
 from tests.world import World, running
 
@@ -178,3 +179,25 @@ def test_prices_are_read_and_mistakes_in_them_named() -> None:
     }  # fmt: skip
     with pytest.raises(ConfigurationError, match="MODEL_PRICES: 'cheap' is no price of a model"):
         load_settings({"model_prices": "cheap"}, env_file=None)
+
+
+async def test_the_tiers_are_told_of_together(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        now, tiers = world.clock.now(), world.system.stores.warm
+        change = Change(actor="system", reason="test")
+        for scope in (Scope(person="console:ann", audience="dm"), Scope(person="console:bob", audience="dm")):
+            new = NewEntry(text="Moved to Oslo.", created_at=now, importance=0.8)
+            async with world.system.transaction() as tx:
+                entry = await tiers.add(scope, tx, new=new, change=change, at=now)
+            assert entry is not None
+            async with world.system.transaction() as tx:
+                await tiers.reinforce(tx, [(scope, entry.id)], at=now)
+            await world.system.consolidator.run(scope)
+        await world.system.consolidator.run(scope)
+        found = await numbers(observed(world, Measures()))
+    assert (found["warm_entries"], found["scopes_consolidated"]) == (2, 2)
+    assert found["tier_bytes warm"] == 2 * len("Moved to Oslo.")
+    assert found["tier_bytes hot"] > 0
+    assert found["last_consolidation_timestamp_seconds"] == now.timestamp()
+    kinds = ("retrievals", "reinforcements", "consolidations", "evictions")
+    assert [found[f"tier_events_total {kind}"] for kind in kinds] == [2, 2, 3, 0]
