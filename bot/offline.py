@@ -19,7 +19,7 @@ from bot.offline_rules.notes import Changes, changes
 from bot.offline_rules.reading import SEARCHES, Turn, read_turn
 from bot.offline_rules.reconciliation import reconciled
 from bot.offline_rules.reminders import REMINDER_TOOLS, outcomes, reminders_in
-from bot.offline_rules.small_talk import WHAT_I_AM, small_talk
+from bot.offline_rules.small_talk import WHAT_I_AM, small_talk, sympathy
 from bot.offline_rules.statements import facts_in, is_question
 from bot.offline_rules.wishes import wishes_in
 from bot.offline_rules.wording import sentences, told
@@ -34,6 +34,7 @@ from memory.messages import (
     message_to_json,
 )
 from memory.ports import OnText
+from memory.saving import OFF_RECORD
 
 OFFLINE_NOTICE = (
     "No ANTHROPIC_API_KEY is set, so a rule-based stand-in answers instead of Claude: it remembers plain "
@@ -68,6 +69,8 @@ _UNKNOWN = (
 _IN_ARCHIVE = "My notes have no room for that, so I put it into the archive."
 _NO_REMINDERS = "I cannot set or list reminders here."
 _NO_NOTES = "I cannot write notes just now, but our conversation keeps what you said."
+
+_NOT_KEPT = "You asked that nothing be remembered, so I keep nothing of this."
 
 
 class OfflineModel:
@@ -122,13 +125,15 @@ def _respond(turn: Turn) -> tuple[str, list[_Call]]:
         possible = [call for call in reminders if call[0] in turn.tools]
         return ("", possible) if possible else (_NO_REMINDERS, [])
     wishes, rest = wishes_in(rest, turn.today)
-    questions = [sentence for sentence in sentences(rest) if is_question(sentence)][:_QUESTIONS]
+    asked = [sentence for sentence in sentences(rest) if is_question(sentence)]
+    questions = asked[:_QUESTIONS]
+    kind = sympathy(" ".join(sentence for sentence in sentences(rest) if sentence not in asked))
     wanted = changes((*wishes, *facts_in(rest, turn.today)), turn.core)
     spoken, writes = _written(wanted, turn)
     answers, lookups = _answered(questions, turn)
     if lookups:
         return "", [*writes, *lookups]
-    return "\n".join(filter(None, [*reminded, spoken, *answers])) or _heard(turn), writes
+    return "\n".join(filter(None, [kind, *reminded, spoken, *answers])) or _heard(turn), writes
 
 
 def _heard(turn: Turn) -> str:
@@ -143,6 +148,8 @@ def _written(wanted: Changes, turn: Turn) -> tuple[str, list[_Call]]:
         calls = _write_calls(wanted)
         possible = [call for call in calls if call[0] in turn.tools]
         return (wanted.reply, possible) if len(possible) == len(calls) else (_NO_NOTES, possible)
+    if any(result.content.endswith(OFF_RECORD) for _, result in made):
+        return _NOT_KEPT, []
     refused = [call for call, result in made if result.is_error]
     if not refused:
         return _acknowledged(call for call, _ in made), []

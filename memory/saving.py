@@ -14,6 +14,9 @@ from memory.errors import NotKept
 from memory.exchange import Exchange, present_session
 from memory.services import Services
 
+OFF_RECORD = "The person asked that nothing of this conversation be remembered. Do not save anything."
+"""What the model is told where it may not save anything at all."""
+
 
 @asynccontextmanager
 async def saving(services: Services, exchange: Exchange) -> AsyncIterator[Transaction]:
@@ -24,7 +27,7 @@ async def saving(services: Services, exchange: Exchange) -> AsyncIterator[Transa
         PersonErased: the person was erased meanwhile.
     """
     if not exchange.session.kept:
-        raise NotKept("The person asked that nothing of this conversation be remembered. Do not save anything.")
+        raise NotKept(OFF_RECORD)
     async with services.database.transaction() as tx:
         await present_session(services.stores.sessions, exchange)
         if not await services.stores.recall.unchanged(exchange.user.scope, [exchange.user]):

@@ -100,7 +100,7 @@ def _query(question: str, search_rounds: int) -> str:
 
 def _day_talked_about(question: str, turn: Turn) -> date | None:
     """The day of a question such as "what did I tell you on 8 May 2023?", or None."""
-    return first_date(question, turn.today) if _TALK.search(question) else None
+    return first_date(question, turn.today, past=True) if _TALK.search(question) else None
 
 
 def _core_matches(line: str, core: Iterable[str]) -> list[str]:

@@ -76,12 +76,12 @@ def made_absolute(text: str, today: date | None) -> str:
     return _AMBIGUOUS.sub(lambda found: f"{found[0]} (said on {spoken(today)})", resolved)
 
 
-def first_date(text: str, today: date | None) -> date | None:
-    """The first date the text names completely, or None."""
+def first_date(text: str, today: date | None, *, past: bool = False) -> date | None:
+    """The first date the text names completely, or None; a weekday is the next one, or the last one of the past."""
     if found := _ABSOLUTE.search(text):
         return _absolute_day(found)
     if today is not None and (found := _RELATIVE.search(text)):
-        return _relative_day(found, today)
+        return _relative_day(found, today) - timedelta(weeks=1 if past and found["weekday"] else 0)
     return None
 
 

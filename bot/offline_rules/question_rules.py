@@ -47,7 +47,7 @@ QUESTIONS = (
             rf"{_WHAT_IS} my (?:first |full )?name\b",
             r"who am i\b",
             r"what am i called",
-            r"what do (?:people|you) call me",
+            r"what (?:do|should|shall|will|can|would) (?:people|you|they) call me",
             r"(?:know|remember|tell me|say) (?:my name|who i am)",
         ),
         lines=r"Name: ",

@@ -14,6 +14,7 @@ from enum import StrEnum
 
 from bot.offline_rules.experience import Approved, PastSession, approved, past_sessions
 from bot.offline_rules.statements import is_question, own_words
+from bot.offline_rules.wishes import is_forgetting
 from bot.offline_rules.wording import sentences
 from memory.messages import Message, ModelRequest, Role, TextPart, ToolCall, ToolResult
 from memory.prompt.sections import UNKNOWN_HUMAN
@@ -175,8 +176,9 @@ def _summarised(text: str, agent_name: str) -> Iterator[Evidence]:
 
 
 def _telling(evidence: Iterable[Evidence]) -> Iterator[Evidence]:
-    """The evidence without its questions, since a question asked before answers nothing."""
+    """The evidence without questions and wishes to forget: neither answers anything."""
     for piece in evidence:
-        kept = " ".join(sentence for sentence in sentences(piece.text) if not is_question(sentence))
+        said = [each for each in sentences(piece.text) if not is_question(each) and not is_forgetting(each)]
+        kept = " ".join(said)
         if kept and own_words(kept).strip():
             yield replace(piece, text=kept)

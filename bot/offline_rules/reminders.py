@@ -24,7 +24,14 @@ _SET = re.compile(
     r"(?:,? (?:to|about|of|that|for)\b)?[\s:,]*(?P<text>.*)",
     re.I | re.S,
 )
-_SET_WITHOUT_TIME = re.compile(rf"{_POLITE}(?:remind me to|set (?:me )?(?:a |another )?reminder)\b.*", re.I | re.S)
+_SET_WITHOUT_TIME = re.compile(
+    rf"{_POLITE}(?:remind me (?:to|on|in|at|next|this|when)|set (?:me )?(?:a |another )?reminder)\b.*", re.I | re.S
+)
+_AGAIN_AND_AGAIN = re.compile(
+    r"\b(?:(?:every|each) (?:other |second |single )?(?:minute|hour|day|morning|noon|afternoon|evening|night"
+    r"|week(?:day|end)?|month|year|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?|hourly|daily|weekly|monthly|yearly)\b",
+    re.I,
+)
 _LIST = re.compile(
     rf"{_POLITE}(?:(?:list|show)(?: me)?(?: all)?(?: of)?|what are|which are|what|which|do i have(?: any)?"
     r"|are there(?: any)?) (?:my |the )?reminders\b.*",
@@ -39,6 +46,7 @@ _END = " .!?,;:"
 # Where the words of a time stand does not depend on the day.
 _ANY_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 _WHEN = 'When shall I remind you? Say it all at once, as in "Remind me to water the plants tomorrow at 9".'
+_ONCE = 'I can remind you once, not again and again. Say when, as in "Remind me to water the plants tomorrow at 9".'
 _OF_WHAT = 'Of what shall I remind you? Say it all at once, as in "Remind me to water the plants tomorrow at 9".'
 
 
@@ -68,6 +76,8 @@ def _asked(sentence: str) -> Call | str | None:
         return "list_reminders", {}
     if cancelled := _CANCEL.fullmatch(sentence):
         return "cancel_reminder", {"reminder": cancelled["text"].strip(_END) or "?"}
+    if _SET.fullmatch(sentence) and _AGAIN_AND_AGAIN.search(sentence):
+        return _ONCE
     found = moments_in(sentence, _ANY_DAY)
     if not found:
         return _WHEN if _SET_WITHOUT_TIME.fullmatch(sentence) else None

@@ -43,6 +43,20 @@ _REPLIES = tuple(
     )
 )
 
+# What asks for a kind word, whatever else is to be said of it.
+_SORROW = re.compile(
+    r"\b(?:died|passed away|funeral|cancer|broke up|got fired|lost my (?:job|work)|was laid off|in hospital"
+    r"|(?:i am|i'm|i feel|i've been|feeling) (?:(?:so|very|really|quite|a bit|pretty|feeling) )*(?:sad|lonely|depressed"
+    r"|down|terrible|awful|miserable|heartbroken|devastated|scared|anxious|stressed|exhausted|ill|sick|unwell|hurt)"
+    r"|(?:bad|terrible|awful|rough|horrible) (?:day|week|night|news))\b",
+    re.I,
+)
+
+
+def sympathy(said: str) -> str:
+    """A kind word for what is sad in a message; empty where nothing is."""
+    return "I'm sorry to hear that." if _SORROW.search(said.replace("’", "'")) else ""
+
 
 def small_talk(words: str, core: Iterable[str]) -> str | None:
     """The reply to a message that is small talk as a whole, or None.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bot.offline_rules.wording import ADVERBS, PETS, RELATIONS, STATIVE, third
+from bot.offline_rules.wording import ADVERBS, PETS, PROFESSIONS, RELATIONS, STATIVE, third
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +196,11 @@ _HOME_AND_WORK = (
     StatementRule(pattern=r"i (?:now )?work (?:at|for) (?P<x>.+)", line="Works at {x}.", replaces=("Works at ",)),
     StatementRule(pattern=r"i (?:now )?work as (?P<x>.+)", line="Works as {x}.", replaces=("Works as ",)),
     StatementRule(
+        pattern=rf"(?:i am|i'm) (?P<x>an? (?:[\w-]+ ){{0,2}}(?:{'|'.join(PROFESSIONS)})(?: (?:at|in|for|of) .+)?)",
+        line="Works as {x}.",
+        replaces=("Works as ",),
+    ),
+    StatementRule(
         pattern=r"i(?:'ve| have)? (?:got|started|found) a (?:new )?job (?P<in>at|as) (?P<x>.+)",
         line="Works {in} {x}.",
         replaces=("Works at ", "Works as "),
@@ -247,6 +252,15 @@ _FAMILY_AND_THINGS = (
         pattern=rf"{_THING} (?P<is>(?:is|are|starts?|begins?|ends?) (?:on|at|in)|lives in|works (?:at|as)) (?P<x>.+)",
         line="Their {who} {is} {x}.",
         replaces=("Their {who} {is} ",),
+    ),
+    *(
+        StatementRule(
+            pattern=rf"(?:my|our) {of_whom}{_KIN_AND_NAME}(?: has| have)?(?: just| recently)? moved (?:back )?"
+            rf"(?:from .+? )?to (?P<x>.+?){_SINCE}",
+            line=f"Their {{who}} {lives} in {{x}}.",
+            replaces=(f"Their {{who}} {lives} in ",),
+        )
+        for of_whom, lives in ((r"(?=(?:\S+ ){0,2}(?:parents|children|kids) )", "live"), ("", "lives"))
     ),
     StatementRule(
         pattern=rf"(?:my|our) {_KIN_AND_NAME} (?P<is>{_DOES}|{_TAKES}) (?P<x>.+)",

@@ -42,6 +42,7 @@ _CLAUSE = re.compile(
 _SECOND_VERB = re.compile(rf",?\s+(?:and|but)\s+(?=(?:{'|'.join(STATIVE)}|am|can't|don't)\s)", re.I)
 _PLAIN_VERB = re.compile(r"(?:live|work|am|can't|don't)\b", re.I)
 _APPOSITION = re.compile(rf"\b(?P<name>[A-Z][\w-]+), (?P<whose>[Mm]y|[Oo]ur) (?P<kin>{'|'.join(RELATIONS)}), ")
+_NAME_AND_ORIGIN = re.compile(r"\b(?P<who>[Ii](?:'m| am) [A-Z][\w'-]+(?: [A-Z][\w'-]+)?) from (?=[A-Z])")
 _QUESTION_MARK = re.compile(r"[?？؟]\W{0,9}\Z")
 _QUESTION = re.compile(
     r"(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
@@ -100,7 +101,7 @@ def facts_in(text: str, today: date | None) -> tuple[Fact, ...]:
 
 def _stated(sentence: str, today: date | None, *, correcting: bool) -> Iterator[Fact]:
     """The facts of a sentence. A second verb counts only where the first one stated a fact, since nouns look alike."""
-    for clause in _CLAUSE.split(sentence):
+    for clause in _CLAUSE.split(_NAME_AND_ORIGIN.sub(r"\g<who>, I'm from ", sentence)):
         first, *others = _SECOND_VERB.split(clause)
         spoken = re.match(r"(?:also )?i\b", first, re.I)
         fact = _fact(first, today, correcting=correcting)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from bot.offline_rules.wording import PETS, RELATIONS, STATIVE, third
+from bot.offline_rules.wording import PETS, PROFESSIONS, RELATIONS, STATIVE, third
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +49,7 @@ class _Row:
 
 _PET = "|".join(PETS)
 _RELATION = "|".join(RELATIONS)
-_PROFESSION_WORDS = """
-    accountant actor architect baker barber biologist builder butcher carpenter chef chemist cleaner cook dentist doctor
-    electrician engineer farmer firefighter gardener hairdresser historian journalist judge lawyer librarian lecturer
-    mechanic midwife nurse optician paramedic pharmacist photographer physicist physiotherapist pilot plumber policeman
-    policewoman postman priest professor programmer psychologist researcher scientist secretary soldier surgeon surveyor
-    tailor teacher therapist translator vet waiter waitress welder
-"""
-_PROFESSION = "|".join(_PROFESSION_WORDS.split())
+_PROFESSION = "|".join(PROFESSIONS)
 _UNCOUNTED_WORDS = "dust pollen milk gluten penicillin wheat soy latex fish shellfish seafood nickel grass"
 _UNCOUNTED = frozenset(_UNCOUNTED_WORDS.split())
 _SINCE = r"(?:,? since .+)?"
@@ -108,7 +101,7 @@ _ROWS = (
         importance=0.9,
     ),
     _Row(
-        pattern=f"Lives (?:in|at|near) (?P<o>.+?){_SINCE}",
+        pattern=f"Lives? (?:in|at|near) (?P<o>.+?){_SINCE}",
         predicate="lives_in",
         category="personal/home",
         importance=0.9,

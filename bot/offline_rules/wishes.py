@@ -65,6 +65,11 @@ class Forget:
 Wish = Fact | ListEdit | Forget
 
 
+def is_forgetting(sentence: str) -> bool:
+    """Whether the sentence asks that something be forgotten."""
+    return _FORGET.fullmatch(sentence) is not None
+
+
 def wishes_in(message: str, today: date | None) -> tuple[tuple[Wish, ...], str]:
     """The wishes of a message, and what is left of it.
 

@@ -20,6 +20,14 @@ _RELATIONS = """
     grandpa friend boss colleague neighbour neighbor roommate flatmate twin stepmother stepfather
 """
 _PETS = "dog cat puppy kitten hamster rabbit parrot horse bird fish pet tortoise turtle snake lizard"
+_PROFESSION_WORDS = """
+    accountant actor architect baker barber biologist builder butcher carpenter chef chemist cleaner cook dentist doctor
+    electrician engineer farmer firefighter gardener hairdresser historian journalist judge lawyer librarian lecturer
+    mechanic midwife nurse optician paramedic pharmacist photographer physicist physiotherapist pilot plumber policeman
+    policewoman postman priest professor programmer psychologist researcher scientist secretary soldier surgeon surveyor
+    tailor teacher therapist translator vet waiter waitress welder
+"""
+PROFESSIONS = tuple(_PROFESSION_WORDS.split())
 STATIVE = tuple(_STATIVE_VERBS.split())
 RELATIONS = tuple(_RELATIONS.split())
 PETS = tuple(_PETS.split())
@@ -73,7 +81,9 @@ _SYNONYMS = {
     "dislike": "hate",
 }
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_SENTENCE_END = re.compile(r"(?<=[.!?？؟。！])(?<!\d\.)\s+|(?<=[？。！])|\n+")
+# The point of a title or of "St. Ives" ends no sentence, nor does that of "3. May".
+_NO_END = r"(?<!\d\.)" + "".join(rf"(?<!\b{short}\.)" for short in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
+_SENTENCE_END = re.compile(rf"(?<=[.!?？؟。！]){_NO_END}\s+|(?<=[？。！])|\n+")
 
 
 def third(verb: str) -> str:

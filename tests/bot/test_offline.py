@@ -33,6 +33,7 @@ from memory.prompt.assembler import Gathered, assemble
 from memory.prompt.memory_work import window_summary_request
 from memory.prompt.sections import UNKNOWN_HUMAN
 from memory.records import MemoryBlock, Scope, SearchHit, Source, StoredMessage
+from memory.saving import OFF_RECORD
 from tests.fakes import START, WordTokenCounter
 
 TOOLS = (
@@ -59,6 +60,7 @@ class Chat:
     tools: tuple[str, ...] = TOOLS
     core_is_full: bool = False
     archive_is_broken: bool = False
+    off_record: bool = False
     search_is_broken: bool = False
     window_summary: str = ""
     calls: list[ToolCall] = field(default_factory=list)
@@ -109,6 +111,8 @@ class Chat:
     def _run(self, call: ToolCall) -> ToolResult:
         assert call.name in self.tools
         self.calls.append(call)
+        if self.off_record and call.name in WRITES:
+            return ToolResult(call_id=call.id, name=call.name, content=f"Error: {OFF_RECORD}", is_error=True)
         content, is_error = getattr(self, f"_{call.name}")(**call.arguments)
         return ToolResult(call_id=call.id, name=call.name, content=content, is_error=is_error)
 
@@ -349,6 +353,9 @@ async def test_a_question_asked_before_is_no_answer() -> None:
         ("My name is Ann", "I'm Bob", ["Name: Ann."]),
         ("I like tea", "i like TEA", ["Likes tea."]),
         ("I like tea", "Forget that I like tea", []),
+        ("I work as a nurse in Rome", "Actually I'm a teacher now", ["Works as a teacher."]),
+        ("My sister lives in Madrid", "My sister moved to Bonn last year", ["Their sister lives in Bonn."]),
+        ("Our parents live in Bonn", "My parents have moved to Rome", ["Their parents live in Rome."]),
     ],
 )
 async def test_a_changed_fact_replaces_the_old_one_and_another_stands_beside_it(
@@ -392,6 +399,46 @@ async def test_two_statements_that_contradict_in_one_message_leave_one_line() ->
     chat = Chat(core=["Lives in Oslo."])
     await chat.say("I live in Rome. Actually I moved to Bonn.")
     assert chat.core == ["Lives in Bonn."]
+
+
+async def test_the_point_of_a_title_ends_no_sentence() -> None:
+    chat = Chat()
+    await chat.say("My boss is Mrs. Janssens. I'm Piet Dorn from St. Ives.")
+    assert chat.core == ["Their boss is Mrs. Janssens.", "Name: Piet Dorn.", "Is from St. Ives."]
+    assert await chat.say("What should you call me?") == "Your name is Piet Dorn."
+
+
+@pytest.mark.parametrize(
+    ("words", "reply"),
+    [
+        ("My grandmother died", "I'm sorry to hear that."),
+        ("i feel so sad today", "I'm sorry to hear that."),
+        ("My cat died yesterday.", "I'm sorry to hear that.\nNoted: Your cat died on Sunday 1 March 2026."),
+    ],
+)
+async def test_sad_news_is_met_with_a_kind_word(words: str, reply: str) -> None:
+    assert await Chat().say(words) == reply
+
+
+async def test_a_question_about_something_sad_is_only_answered() -> None:
+    assert (await Chat().say("Which of my cats died?")).startswith("I don't know that")
+
+
+async def test_a_wish_to_forget_is_never_quoted() -> None:
+    chat = Chat(past=["- [2023-05-08 13:56, Ann, recall] Forget that I hate coriander."])
+    assert (await chat.say("Do I hate coriander?")).startswith("I don't know that")
+
+
+async def test_a_weekday_asked_about_is_the_last_one() -> None:
+    chat = Chat(past=["- [2026-02-28 13:56, Ann, recall] The hive stands behind the chapel."])
+    assert "behind the chapel" in await chat.say("What did I tell you on Saturday?")
+
+
+async def test_where_nothing_is_to_be_kept_it_says_so() -> None:
+    chat = Chat(off_record=True)
+    said = "You asked that nothing be remembered, so I keep nothing of this."
+    assert await chat.say("My cat is called Fluff") == said
+    assert await chat.say("Remember: " + "the recipe is long, " * 20) == said
 
 
 async def test_a_shopping_list_grows_shrinks_and_is_shown() -> None:

@@ -27,6 +27,7 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
         ("In two hours remind me about the cake!", "the cake", "In two hours"),
         ("Can you remind me on Friday at 5 pm that mum comes?", "mum comes", "on Friday at 5 pm"),
         ("Remind me to take the 9:40 train tomorrow at 8", "take the 9:40 train", "tomorrow at 8"),
+        ("Remind me tomorrow to call every client", "call every client", "tomorrow"),
         ("Set a reminder for tonight: take the bins out", "take the bins out", "tonight"),
     ],
 )
@@ -46,6 +47,20 @@ def test_what_and_when_are_told_apart(words: str, text: str, when: str) -> None:
 )
 def test_other_words_set_no_reminder(words: str) -> None:
     assert reminders_in(words) == ((), (), words)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        ("Remind me every Monday at 8 to run", "once, not again and again"),
+        ("remind me daily at 9 to breathe", "once, not again and again"),
+        ("Remind me on the 31st of February to dance", "When shall I remind you?"),
+    ],
+)
+def test_what_cannot_be_is_said_instead_of_set(words: str, answer: str) -> None:
+    calls, [said], _ = reminders_in(words)
+    assert calls == ()
+    assert answer in said
 
 
 async def test_a_life_of_reminders(world: World) -> None:
