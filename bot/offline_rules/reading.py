@@ -24,6 +24,7 @@ SEARCHES = frozenset({"conversation_search", "conversation_search_date", "archiv
 _HUMAN = re.compile(r"<human>\n(.*?)\n</human>", re.S)
 _NOW = re.compile(r"<now>(\d{4}-\d\d-\d\d)")
 _RETRIEVED = re.compile(r"<retrieved>\n(.*?)\n</retrieved>", re.S)
+_FACTS = re.compile(r"<facts>\n(.*?)\n</facts>", re.S)
 _HIT = re.compile(
     r"^- \[(?P<day>\d{4}-\d\d-\d\d)[^,\]]*(?:, (?P<author>[^\]]*))?, (?P<source>\w+)\] (?P<text>.*(?:\n  .*)*)",
     re.M,
@@ -67,7 +68,7 @@ class Turn:
         today: the day it is; None where the prompt does not say.
         core: the lines of core memory about the person.
         evidence: everything else that may answer, the most telling first: the conversation, newest first; what was
-            retrieved and found, newest first; summaries.
+            retrieved and found, newest first; facts; summaries.
         sessions: what is told of past sessions.
         procedures: how things are to be done.
         calls: this turn's tool calls so far, each with its result.
@@ -114,6 +115,7 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
     evidence = (
         *_conversation(history),
         *sorted(dated, key=lambda hit: hit.day or date.min, reverse=True),
+        *_hits("\n".join(_FACTS.findall(block)), agent_name),
         *_summarised("\n".join(summaries), agent_name),
     )
     return Turn(

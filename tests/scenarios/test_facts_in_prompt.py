@@ -134,7 +134,7 @@ async def test_facts_are_shown_by_the_presets_that_have_them(tmp_path: Path, pre
     async with running(tmp_path, parameters=MemoryParameters(preset=preset)) as world:
         await learn(world, "User loves seafood")
         await world.say("seafood?")
-        assert bool(shown(world)) is (preset in (Preset.FULL, Preset.FACTS))
+        assert bool(shown(world)) is (preset in (Preset.FULL, Preset.FACTS, Preset.TIERED))
 
 
 async def test_what_a_reply_was_given_is_noted_with_it(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.offline import OfflineModel
 from memory.errors import ModelUnavailable
 from memory.messages import ModelRequest, ToolCall
 from memory.parameters import MemoryParameters, Preset, TreeMode
@@ -157,3 +158,17 @@ async def test_where_a_model_chooses_it_is_asked_before_the_answer_and_missed_by
         assert "Sowed beans by the wall" not in shown(world)
         await world.say("And my garden?")
         assert "Sowed beans by the wall" in shown(world)
+
+
+@pytest.mark.parametrize("preset", [Preset.FACTS, Preset.TIERED])
+async def test_without_a_key_a_fact_that_is_looked_up_answers(tmp_path: Path, preset: Preset) -> None:
+    rules, parameters = OfflineModel(), MemoryParameters(preset=preset)
+
+    async def by_rule(request: ModelRequest) -> str:
+        return (await rules.complete(request)).message.text
+
+    memory_model = ScriptedModel(default=by_rule)
+    async with running(tmp_path, chat_model=rules, memory_model=memory_model, parameters=parameters) as world:
+        await world.say("My boat is called Petrel.")
+        await Desk.of(world).call("/mydata new")
+        assert "Petrel" in await world.say("What is my boat called?")
