@@ -16,7 +16,8 @@ import random
 import statistics
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -47,6 +48,7 @@ _PEOPLE = 10_000
 _ENTRIES = 200
 _SEARCHES = 200
 _LIMIT = 5
+_LINES = 20  # of progress where there is no terminal
 _NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _OLDEST = timedelta(days=120)
 
@@ -86,9 +88,19 @@ class Figures:
     load: float
 
 
-def _progress(console: Console) -> Progress:
+@contextmanager
+def _progress(console: Console, what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on a terminal, and elsewhere a line on standard error for each twentieth; is told how many are done."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as shown:
+        task = shown.add_task(what, total=total)
+
+        def done(number: int) -> None:
+            shown.update(task, completed=number)
+            if not console.is_terminal and number % max(1, total // _LINES) == 0:
+                print(f"{what}: {number:,} of {total:,}", file=sys.stderr)
+
+        yield done
 
 
 async def measure(folder: Path, people: int, entries: int, console: Console) -> Figures:
@@ -105,16 +117,14 @@ async def measure(folder: Path, people: int, entries: int, console: Console) -> 
         clock=clock,
         notes_folder=folder / "notes",
     ) as system:
-        with _progress(console) as shown:
-            filling = shown.add_task("filling in", total=people)
+        with _progress(console, "filled in", people) as done:
             for number in range(people):
                 await _fill(system, _scope(number), entries, draw)
-                shown.advance(filling)
+                done(number + 1)
         before = resident_mb()
         began, cpu = perf_counter(), process_time()
-        with _progress(console) as shown:
-            task = shown.add_task("consolidating", total=people)
-            await system.consolidator.run_all(Mode.FULL, progress=lambda seen, _: shown.update(task, completed=seen))
+        with _progress(console, "consolidated", people) as done:
+            await system.consolidator.run_all(Mode.FULL, progress=lambda seen, _: done(seen))
         seconds, cpu = perf_counter() - began, process_time() - cpu
         memory = peak_mb()
         archived = sum([await system.stores.cold.count(_scope(number)) for number in range(min(people, 100))])
@@ -230,9 +240,8 @@ def show(figures: Figures, console: Console) -> None:
 async def measure_years(folder: Path, years: int, console: Console) -> Years:
     """Live so many years."""
     configure_logs("ERROR")
-    with _progress(console) as shown:
-        task = shown.add_task("days", total=years * DAYS_OF_YEAR)
-        return await live(folder, years, day_done=lambda days: shown.update(task, completed=days))
+    with _progress(console, "days", years * DAYS_OF_YEAR) as done:
+        return await live(folder, years, day_done=done)
 
 
 def show_years(lived: Years, console: Console) -> None:

@@ -263,6 +263,8 @@ class TreeStore:
         async with self._database.read() as connection:
             known = (await connection.execute(select(facts.c.category).where(*mine).distinct())).scalars()
             wanted = [category for category in known if any(is_within(home_of(category), path) for path in paths)]
+            if not wanted:
+                return []
             query = select(facts).where(*mine, facts.c.category.in_(wanted))
             query = query.order_by(facts.c.importance.desc(), facts.c.id.desc()).limit(limit)
             return [fact_of_row(row) for row in await connection.execute(query)]

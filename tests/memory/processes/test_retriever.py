@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from sqlalchemy import Engine, event
+
 from memory.processes.retriever import Wanted
-from memory.records import Source
+from memory.records import Change, NewEntry, Source
 from tests.world import World, running
 
 
@@ -27,3 +31,41 @@ async def test_a_source_that_is_not_asked_for_is_not_searched(tmp_path: Path) ->
     async with running(tmp_path) as world:
         await world.say("I saw a heron at the lake.")
         assert await found(world, "Which heron did I see at the lake?", Wanted(facts=3, episodes=3)) == []
+
+
+@contextmanager
+def counted() -> Iterator[list[str]]:
+    """The statements that are executed meanwhile."""
+    executed: list[str] = []
+
+    def note(_connection: object, _cursor: object, statement: str, *_: object) -> None:
+        executed.append(statement)
+
+    event.listen(Engine, "before_cursor_execute", note)
+    try:
+        yield executed
+    finally:
+        event.remove(Engine, "before_cursor_execute", note)
+
+
+async def test_without_entries_the_tree_takes_no_statement_and_else_one_or_three_where_a_category_is_meant(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as world:
+        await world.say("I saw a heron at the lake.")
+
+        async def statements(query: str, *, entries: int) -> int:
+            with counted() as executed:
+                await found(world, query, Wanted(hits=4, facts=4, entries=entries))
+            return len(executed)
+
+        await statements("Which heron did I see?", entries=0)  # the index is built
+        before = await statements("Which heron did I see?", entries=0)
+        assert await statements("Which heron did I see?", entries=5) == before
+        scope = world.memory().place.scope
+        new = NewEntry(text="Planted beans", category="garden", created_at=world.clock.now())
+        async with world.system.transaction() as tx:
+            change = Change(actor="system", reason="test")
+            await world.system.stores.warm.add(scope, tx, new=new, change=change, at=world.clock.now())
+        assert await statements("Which heron did I see?", entries=5) == before + 1
+        assert await statements("Which heron is in my garden?", entries=5) == before + 3
