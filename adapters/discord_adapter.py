@@ -52,6 +52,7 @@ class DiscordAdapter:
         look_back: what is kept of late; None to look for no changes that nobody told of.
         shards: parts into which the connection is split; None for as many as Discord recommends.
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
+        heartbeat_timeout: seconds without a sign of life from the gateway after which the connection is renewed.
     """
 
     platform = PLATFORM
@@ -71,6 +72,7 @@ class DiscordAdapter:
         look_back: LookBack | None = None,
         shards: int | None = 1,
         guild_ready_timeout: float = 2.0,
+        heartbeat_timeout: float = 60.0,
     ) -> None:
         self._token = token
         self._intake = DiscordIntake(
@@ -86,6 +88,7 @@ class DiscordAdapter:
         self._gateway_url = gateway_url
         self._shards = shards
         self._guild_ready_timeout = guild_ready_timeout
+        self._heartbeat_timeout = heartbeat_timeout
         self._client: DiscordClient | None = None
         self._connection: asyncio.Task[None] | None = None
         self._delivery = DiscordDelivery(lambda: self._client)
@@ -121,6 +124,7 @@ class DiscordAdapter:
             actions=self._actions,
             message_content=message_content,
             guild_ready_timeout=self._guild_ready_timeout,
+            heartbeat_timeout=self._heartbeat_timeout,
             shards=self._shards,
         )
         self._client = client

@@ -29,6 +29,7 @@ class DiscordClient(ChangeEvents):
         actions: offered in the menus of messages and below answers.
         message_content: whether to ask for the texts of all messages.
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
+        heartbeat_timeout: seconds without a sign of life from the gateway after which the connection is renewed.
         shards: parts into which the connection is split; None for as many as Discord recommends.
     """
 
@@ -40,6 +41,7 @@ class DiscordClient(ChangeEvents):
         actions: Actions | None,
         message_content: bool,
         guild_ready_timeout: float,
+        heartbeat_timeout: float,
         shards: int | None,
     ) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice
@@ -56,6 +58,7 @@ class DiscordClient(ChangeEvents):
             max_messages=None,
             max_ratelimit_timeout=_LONGEST_RATE_LIMIT,
             guild_ready_timeout=guild_ready_timeout,
+            heartbeat_timeout=heartbeat_timeout,
             shard_count=shards,
         )
         self._intake = intake

@@ -69,6 +69,7 @@ async def started(
     *,
     token: str = TOKEN,
     is_for_us: IsForUs = plainly_for_us,
+    heartbeat_timeout: float = 60.0,
 ) -> AsyncIterator[DiscordAdapter]:
     adapter = DiscordAdapter(
         token=token,
@@ -77,6 +78,7 @@ async def started(
         api_url=discord.api_url,
         gateway_url=discord.gateway_url,
         guild_ready_timeout=0.05,
+        heartbeat_timeout=heartbeat_timeout,
     )
     try:
         await adapter.start()
@@ -417,10 +419,14 @@ async def test_the_same_answer_sent_again_appears_once(discord: DiscordDouble) -
     assert len(discord.sent) == 1
 
 
-@pytest.mark.parametrize("served", [False, True], ids=["before it was taken", "after it was taken"])
-async def test_a_connection_cut_while_sending_leaves_one_answer(discord: DiscordDouble, served: bool) -> None:
+@pytest.mark.parametrize(
+    "trouble",
+    [Scripted(cut=True), Scripted(cut=True, served=True), Scripted(status=500, served=True)],
+    ids=["before it was taken", "after it was taken", "after it was taken, with an error"],
+)
+async def test_trouble_while_sending_leaves_one_answer(discord: DiscordDouble, trouble: Scripted) -> None:
     ann, chat = discord.add_user("Ann"), discord.add_dm()
-    discord.script("POST", "/messages$", Scripted(cut=True, served=served))
+    discord.script("POST", "/messages$", trouble)
     async with started(discord) as adapter:
         asked = await discord.post(chat, ann, "hello")
         await adapter.send(answer(chat, asked))
@@ -635,6 +641,21 @@ async def test_a_message_missed_while_disconnected_is_handed_over_on_resume(
         await inbox.until(1)
 
     assert discord.gateway.resumed == 1
+    assert [message.text for message in inbox.messages] == ["are you there?"]
+
+
+async def test_a_gateway_that_shows_no_life_is_connected_to_anew_and_nothing_is_missed(
+    discord: DiscordDouble, inbox: Inbox
+) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    discord.gateway.heartbeat_interval, discord.gateway.answers_heartbeats = 20, False
+    async with started(discord, inbox.store, heartbeat_timeout=0.2) as adapter:
+        await discord.until(lambda: discord.gateway.resumed > 0)
+        discord.gateway.answers_heartbeats = True
+        await discord.post(chat, ann, "are you there?")
+        await inbox.until(1)
+        assert adapter.state()["connected"]
+
     assert [message.text for message in inbox.messages] == ["are you there?"]
 
 

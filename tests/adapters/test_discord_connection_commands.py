@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,8 +15,17 @@ from bot.actions import Action, Actions
 from bot.chat import IncomingMessage
 from bot.commands import Command, CommandReply, Commands, Group, Invocation, Services
 from bot.config import load_settings
+from memory.database import open_database
+from memory.ids import IdSource
+from memory.indexes.faiss_index import FaissIndex
+from memory.indexes.sqlite_text import SqliteTextIndex
+from memory.policy.audience import reach_of_person
+from memory.ports import Vectors
+from memory.records import Scope, Source
+from memory.stores.search import SearchStore
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
+from tests.fakes import HashEmbedder
 from tests.world import World, running
 
 _COMMANDS = r"/applications/\d+/commands$"
@@ -73,6 +83,41 @@ async def test_a_command_is_acknowledged_and_answered(discord: DiscordDouble, wo
         await discord.until(lambda: bool(call.answers))
 
     assert (call.acknowledged, call.ephemeral, call.answers) == (5, True, ["Here."])
+
+
+class HeldIndex(FaissIndex):
+    """An index whose searches last until a test lets them end."""
+
+    begun = threading.Event()
+    may_end = threading.Event()
+
+    def search(self, vector: Vectors, limit: int) -> list[tuple[int, float]]:
+        self.begun.set()
+        self.may_end.wait(20)
+        return super().search(vector, limit)
+
+
+async def test_a_command_is_acknowledged_and_answered_while_a_search_takes_long(
+    discord: DiscordDouble, world: World, tmp_path: Path
+) -> None:
+    ann, chat = discord.add_user("Ann"), discord.add_dm()
+    scope = Scope(person="console:ann", audience="dm")
+    database = await open_database(f"sqlite:///{tmp_path}/other.db")
+    async with started(discord, world):
+        store = SearchStore(database, SqliteTextIndex(), HashEmbedder(), IdSource(world.clock), new_index=HeldIndex)
+        async with database.transaction() as tx:
+            await store.put(scope, tx, source=Source.RECALL, items=[(1, "I live in Oslo.")])
+        await store.embed_pending()
+        searching = asyncio.create_task(
+            store.search(reach_of_person("console:ann"), source=Source.RECALL, query="Oslo", limit=5)
+        )
+        await asyncio.to_thread(HeldIndex.begun.wait, 20)
+        call = await discord.interactions.call(chat, ann, "mydata show")
+        await discord.until(lambda: bool(call.answers))
+        assert not searching.done()
+        HeldIndex.may_end.set()
+        assert len(await searching) == 1
+    await database.close()
 
 
 async def test_commands_are_registered_once_however_often_the_bot_connects(

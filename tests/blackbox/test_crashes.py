@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from tests.blackbox.process import Keepsake, Services, keepsake_run, log_is_clean, services
@@ -23,6 +25,15 @@ async def say_on_slack(outside: Services, number: int, words: str) -> Mapping[st
     event = outside.slack.message(f"U{number}", f"D{number}", words, channel_type="im")
     await (await outside.slack.deliver(event)).wait()
     return event
+
+
+@contextmanager
+def nothing_can_be_written(database: Path) -> Iterator[None]:
+    """Another program writes to the database, for as long as the context is open."""
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("ROLLBACK")
 
 
 async def ready(keepsake: Keepsake) -> None:
@@ -181,28 +192,35 @@ async def test_an_event_that_slack_sends_again_after_a_crash_is_answered_once(tm
         assert outside.slack_answers("D2") == ["You said: Not yet stored", "You said: Afterwards"]
 
 
-async def test_told_to_stop_it_finishes_the_running_turn_and_leaves_the_rest_for_the_next_start(
-    tmp_path: Path,
-) -> None:
+async def test_told_to_stop_it_finishes_what_runs_and_leaves_the_rest_for_the_next_start(tmp_path: Path) -> None:
     async with services() as outside:
-        slack, claude, mind = outside.slack, outside.claude, outside.mind
-        settings = outside.claude_settings | outside.slack_settings
-        add_slack_person(outside, 1)
+        discord, slack, claude, mind = outside.discord, outside.slack, outside.claude, outside.mind
+        for number in (1, 2):
+            add_slack_person(outside, number)
+        bob, chat = discord.add_user("Bob"), discord.add_dm()
         mind.held.add("First")
 
-        async with keepsake_run(tmp_path, settings) as keepsake:
+        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await say_on_slack(outside, 1, "First")
             await claude.holding.wait()
             await say_on_slack(outside, 1, "Second")
-            keepsake.terminate()
-            await keepsake.until_logged("stopping")
+            with nothing_can_be_written(tmp_path / "data" / "keepsake.db"):
+                call = await discord.interactions.call(chat, bob, "mydata pause")
+                pause = await slack.deliver_payload("slash_commands", slack.slash("U2", "D2", "/mydata pause"))
+                await discord.until(lambda: call.acknowledged is not None)
+                await pause.wait()
+                keepsake.terminate()
+                await keepsake.until_logged("stopping")
+                assert [*call.answers, *slack.responses] == []
             claude.release.set()
             assert await keepsake.ended() == 0
             assert log_is_clean(keepsake), keepsake.stderr
         assert outside.slack_answers("D1") == ["You said: First"]
+        assert "I remember nothing new" in call.answers[0]
+        assert "I remember nothing new" in str(slack.responses[0])
 
-        async with keepsake_run(tmp_path, settings) as keepsake:
+        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await slack.wait_for_posts(2)
             assert log_is_clean(keepsake), keepsake.stderr

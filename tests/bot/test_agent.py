@@ -30,6 +30,17 @@ async def test_the_model_is_called_again_with_the_result_until_it_answers_withou
         assert result.content == "Nothing found."
 
 
+async def test_the_models_service_is_told_who_asks_by_a_hash_alone(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        for who in ("ann", "bob", "ann"):
+            await world.say("Hello", who=who)
+        ann, bob, again = (request.person_hash for request in world.model.requests)
+    assert ann == again != bob
+    assert ann is not None
+    assert "ann" not in ann
+    assert "console:ann" not in str(world.model.requests)
+
+
 async def test_a_failing_tool_answers_with_its_error_and_the_turn_goes_on(tmp_path: Path) -> None:
     model = ScriptedModel(call("core_memory_replace", old="not there", new="x"), "I could not change that.")
     async with running(tmp_path, model=model) as world:

@@ -155,6 +155,14 @@ async def test_forbidden_tools_stay_declared(claude: ClaudeDouble, model: Claude
     assert {"tools", "tool_choice"}.isdisjoint(none)
 
 
+async def test_the_service_is_given_no_memory_of_its_own_and_cuts_nothing_out(claude: ClaudeDouble, model: ClaudeModel):
+    await model.complete(ModelRequest(messages=HELLO.messages, tools=(RECALL,)))
+    [body] = claude.requests
+    assert all("type" not in tool for tool in body["tools"])  # one that the service runs or knows has a type
+    assert {"context_management", "betas", "container", "mcp_servers"}.isdisjoint(body)
+    assert "anthropic-beta" not in claude.headers[0]
+
+
 async def test_the_key_travels_in_the_header_alone(claude: ClaudeDouble, model: ClaudeModel):
     await model.complete(HELLO)
     assert claude.headers[0]["Authorization"] == f"Bearer {KEY}"

@@ -36,3 +36,16 @@ async def test_a_run_that_takes_longer_than_its_interval_is_not_doubled_and_nobo
     may_end.set()
     assert begun == 1
     assert caplog.records == []
+
+
+async def test_a_run_that_a_busy_process_delays_by_minutes_is_still_made() -> None:
+    async def job() -> None:
+        pass
+
+    scheduler = Scheduler()
+    scheduler.every(60.0, job, name="job")
+    scheduler.start()
+    [scheduled] = scheduler._scheduler.get_jobs()  # what the library does with it takes minutes to see
+    scheduler.stop()
+    assert scheduled.misfire_grace_time >= 60
+    assert scheduled.coalesce

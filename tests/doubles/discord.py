@@ -50,7 +50,7 @@ class Scripted:
     Attributes:
         status: answer with this status, unless the connection is cut.
         cut: close the connection without an answer.
-        served: serve the request all the same; with ``cut``, only its answer is lost.
+        served: serve the request all the same; only its answer is lost, or is another one.
     """
 
     status: int = 500
@@ -305,6 +305,8 @@ class DiscordDouble:
             response = _json({"message": "401: Unauthorized", "code": 0}, 401)
         else:
             response = await self._serve(request, path)
+            if scripted is not None and scripted.status >= 400:
+                response = _json(scripted.body, scripted.status, scripted.headers)
         self._changed.set()
         if creates_message and self._hold is not None:
             await self._hold.wait()

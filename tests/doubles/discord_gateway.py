@@ -45,6 +45,8 @@ class Gateway:
         identified: the intents of each IDENTIFY.
         resumed: how many sessions were resumed.
         message_content_allowed: the message content intent's switch in the developer portal.
+        heartbeat_interval: how often the next bot is to send a heartbeat, in milliseconds.
+        answers_heartbeats: whether it shows that it lives.
         close_identify_with: refuse the next bot with this close code.
     """
 
@@ -58,6 +60,8 @@ class Gateway:
         self.identified: list[int] = []
         self.resumed = 0
         self.message_content_allowed = True
+        self.heartbeat_interval = 45_000
+        self.answers_heartbeats = True
         self.close_identify_with: int | None = None
 
     @property
@@ -91,7 +95,7 @@ class Gateway:
     async def serve(self, request: web.Request) -> web.WebSocketResponse:
         socket = web.WebSocketResponse()
         await socket.prepare(request)
-        await socket.send_json({"op": 10, "d": {"heartbeat_interval": 45_000}, "s": None, "t": None})
+        await socket.send_json({"op": 10, "d": {"heartbeat_interval": self.heartbeat_interval}, "s": None, "t": None})
         async for frame in socket:
             if frame.type is WSMsgType.TEXT:
                 await self._receive(socket, json.loads(frame.data))
@@ -102,7 +106,7 @@ class Gateway:
         return socket
 
     async def _receive(self, socket: web.WebSocketResponse, frame: Payload) -> None:
-        if frame["op"] == 1:
+        if frame["op"] == 1 and self.answers_heartbeats:
             await socket.send_json({"op": 11, "d": None, "s": None, "t": None})
         elif frame["op"] == 2:
             await self._identify(socket, frame["d"])

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from structlog.testing import capture_logs
 
 from adapters.slack_adapter import SlackAdapter
 from bot.web import build_app, serve
@@ -48,6 +49,14 @@ async def test_slack_may_verify_the_address(slack: SlackDouble, inbox: Inbox) ->
         status, text = await slack.deliver_http(url, body)
     assert status == 200
     assert "c4t" in text
+
+
+async def test_events_that_slack_withholds_are_warned_of(slack: SlackDouble, inbox: Inbox) -> None:
+    with capture_logs() as logged:
+        async with over_http(slack, inbox) as (_, url):
+            body = {"type": "app_rate_limited", "team_id": "T1", "minute_rate_limited": 1_700_000_000}
+            assert (await slack.deliver_http(url, body))[0] == 200
+    assert "slack_withholds_events" in [line["event"] for line in logged]
 
 
 async def test_over_http_a_failed_store_asks_slack_to_try_again(slack: SlackDouble, inbox: Inbox) -> None:
