@@ -60,6 +60,11 @@ class Backups:
         else:
             _log.info("backup_made", file=target.name, bytes=report.size, rows=sum(report.rows.values()))
 
+    async def newest(self) -> datetime | None:
+        """When the newest was made; None where there is none."""
+        made = await asyncio.to_thread(backups_in, self._folder)
+        return made[-1][0] if made else None
+
     def _prune(self) -> None:
         for _, old in backups_in(self._folder)[: -self._keep]:
             old.unlink()

@@ -1,4 +1,4 @@
-"""keepsake backup | restore: a copy of everything in one file, and everything back from it.
+"""keepsake backup | restore: a copy of everything in one file, and everything back from it or from the mirror.
 
 Invariant: a backup that was announced was read back; a restore overwrites nothing that holds anything.
 """
@@ -6,7 +6,8 @@ Invariant: a backup that was announced was read back; a restore overwrites nothi
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -15,8 +16,9 @@ import typer
 from rich.console import Console
 
 from bot.backups import TABLES
-from bot.cli_memory import AsJson, DataDir, print_json
+from bot.cli_memory import AsJson, DataDir, print_json, with_memory
 from bot.config import load_settings
+from bot.lifecycle import Application
 from bot.logs import configure_logs
 from memory.backup import BackupReport, OnProgress, back_up, put_back
 from memory.errors import BackupFailed
@@ -42,15 +44,21 @@ def backup(
 @backup_commands.command("restore")
 def restore(
     source: Annotated[
-        Path, typer.Option("--from", help="A file that backup wrote.", metavar="FILE", show_default=False)
-    ],
+        Path | None,
+        typer.Option(
+            "--from", help="A file that backup wrote. Without one: the mirror.", metavar="FILE", show_default=False
+        ),
+    ] = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Set aside what is kept now, under a name beside it.")
     ] = False,
     data_dir: DataDir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put everything back from a backup, with the bot stopped. Its next start brings the schema up to date."""
+    """Bring everything back, from the mirror or a backup, with the bot stopped. Its next start updates the schema."""
+    if source is None:
+        _from_mirror(data_dir, as_json)
+        return
     database = _database(data_dir)
     report = _shown(
         "Restoring",
@@ -59,6 +67,23 @@ def restore(
         ),
     )
     _print(report, "{path} holds what the backup held: {rows:,} rows, {size:,} bytes.", as_json)
+
+
+def _from_mirror(data_dir: Path | None, as_json: bool) -> None:
+    configure_logs("WARNING")
+    if load_settings({"data_dir": data_dir}).mirror is None:
+        raise BackupFailed("There is nothing to restore from. Name a backup with --from FILE, or set TURSO_URL.")
+
+    async def bring_back(app: Application, progress: OnProgress) -> int:
+        assert app.system.mirror is not None
+        return await app.system.mirror.restore(on_progress=lambda done, total: progress(done / total))
+
+    with _bar("Restoring") as progress:
+        rows = with_memory(data_dir, lambda app: bring_back(app, progress))
+    if as_json:
+        print_json({"rows": rows})
+    else:
+        print(f"{rows:,} rows came back from the mirror. The bot can be started; it embeds them in the background.")
 
 
 def _database(data_dir: Path | None) -> Path:
@@ -70,11 +95,17 @@ def _database(data_dir: Path | None) -> Path:
 
 
 def _shown(doing: str, work: Callable[[OnProgress], BackupReport]) -> BackupReport:
+    with _bar(doing) as progress:
+        return work(progress)
+
+
+@contextmanager
+def _bar(doing: str) -> Iterator[OnProgress]:
     from rich.progress import Progress  # for these commands alone
 
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task(doing, total=1.0)
-        return work(lambda share: bar.update(task, completed=share))
+        yield lambda share: bar.update(task, completed=share)
 
 
 def _print(report: BackupReport, sentence: str, as_json: bool) -> None:

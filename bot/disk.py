@@ -19,9 +19,10 @@ def wiped_disk(settings: Settings) -> str | None:
     """What to tell the operator where a deploy or restart may wipe all memory; None where the disk lasts.
 
     Args:
-        settings: checked settings. A database named by DATABASE_URL is the operator's own choice.
+        settings: checked settings. A database named by DATABASE_URL is the operator's own choice, and a mirror brings
+            memory back.
     """
-    if settings.database_url is not None:
+    if settings.database_url is not None or settings.turso_url is not None:
         return None
     folder = existing(settings.data_dir)
     host = next((host for variable, host in _WIPING_HOSTS.items() if variable in os.environ), None)
@@ -30,7 +31,7 @@ def wiped_disk(settings: Settings) -> str | None:
         return None
     return (
         f"{folder} is on a disk that does not last ({kind}): a deploy or restart may wipe all memory. "
-        "Set DATA_DIR to a mounted volume."
+        "Set DATA_DIR to a mounted volume, or TURSO_URL to a database that mirrors memory."
     )
 
 

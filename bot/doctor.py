@@ -28,10 +28,12 @@ from memory.messages import user_message
 from memory.ports import SystemClock
 from memory.prompt.assembler import Gathered, assemble
 from memory.records import BLOCK_LABELS, MemoryBlock
+from memory.stores.mirror_changes import MirrorProgress
 from memory.tokens import TiktokenCounter
 
 _LITTLE_ROOM = 500 * 2**20
 _OVERDUE = 2  # times the interval
+_LAGGING = timedelta(hours=1)
 
 
 class Verdict(StrEnum):
@@ -117,6 +119,7 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
         async with open_application(settings, clock=SystemClock()) as application:
             progress = await application.system.stores.search.progress()
             failing = await application.system.oversight.failing_sources()
+            mirrored = await application.system.stores.mirror_changes.progress()
     except StorageError as error:
         yield _failed("database", str(error))
         return
@@ -134,6 +137,19 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
         )
     else:
         yield _ok("sources", "Every kind of memory can be searched.")
+    yield _mirror(mirrored, settings)
+
+
+def _mirror(progress: MirrorProgress, settings: Settings) -> Finding:
+    if settings.mirror is None:
+        return _note("mirror", "There is none. With TURSO_URL set, memory outlives this machine.")
+    if progress.mirrored_at is None:
+        return _note("mirror", "Nothing is mirrored yet. The running bot does it.")
+    age = SystemClock().now() - progress.mirrored_at
+    sentence = f"It had everything {age / timedelta(minutes=1):.0f} minutes ago; {progress.waiting:,} rows wait."
+    if progress.waiting and age > _LAGGING:
+        return _failed("mirror", f"{sentence} Look for mirror_postponed in the log of the running bot.")
+    return _ok("mirror", sentence)
 
 
 def _disk(settings: Settings) -> Finding:

@@ -21,6 +21,7 @@ from bot.actions import Actions
 from bot.backups import Backups
 from bot.chat import ChannelAdapter, PlatformAdapter
 from bot.circuit_breaker import CircuitBreaker
+from bot.coming_back import bring_back
 from bot.commands import Commands
 from bot.config import Settings
 from bot.fair_slots import FairSlots
@@ -50,6 +51,8 @@ _TIDY_SECONDS = 3_600.0
 _BACKUP_LOOK_SECONDS = 600.0
 # How long the end of a conversation waits for vectors; the words of what was said are found without them.
 _EMBEDDING_SECONDS = 5.0
+_MIRROR_LOOK_SECONDS = 5.0
+_MIRROR_END_SECONDS = 5.0  # for what the mirror does not have yet when the process is to end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +163,7 @@ async def _whole_input(app: Application, console: ConsoleChannel) -> None:
 @asynccontextmanager
 async def _background(app: Application) -> AsyncIterator[None]:
     """Take up what an earlier process left, and do what the clock asks for."""
+    await bring_back(app.system)
     left = await app.handler.recover()
     if left:
         _log.info("recovered", messages=left)
@@ -171,6 +175,8 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler.every(_TIDY_SECONDS, app.system.tidy, name="tidy")
     if app.backups is not None:
         scheduler.every(_BACKUP_LOOK_SECONDS, app.backups.run_due, name="backup")
+    if (mirror := app.system.mirror) is not None:
+        scheduler.every(_MIRROR_LOOK_SECONDS, mirror.run_due, name="mirror")
     consolidate, parameters = app.system.consolidator.run_all, app.system.parameters
     scheduler.every(parameters.consolidation_interval.total_seconds(), consolidate, name="consolidation")
     scheduler.at_midnight(consolidate, zone=parameters.zone, name="daily_consolidation")
@@ -184,6 +190,8 @@ async def _background(app: Application) -> AsyncIterator[None]:
         resuming.cancel()
         await asyncio.gather(resuming, return_exceptions=True)
         await app.last_seen.flush()
+        if mirror is not None:
+            await mirror.tell_rest(seconds=_MIRROR_END_SECONDS)
 
 
 async def _resume(app: Application) -> None:

@@ -15,6 +15,7 @@ from prometheus_client import CollectorRegistry, Metric, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
+from bot.backups import Backups
 from bot.circuit_breaker import CircuitBreaker
 from bot.fair_slots import FairSlots
 from bot.measures import Measures
@@ -45,6 +46,7 @@ class Observed:
         prices: of the models whose cost is to be estimated.
         platforms: how each platform stands, as its adapter says.
         now: the present moment.
+        backups: the backups by the clock; None for none.
     """
 
     measures: Measures
@@ -54,12 +56,14 @@ class Observed:
     prices: Prices
     platforms: Mapping[str, Mapping[str, Any]]
     now: datetime
+    backups: Backups | None
 
 
 async def metrics_page(observed: Observed) -> bytes:
     """The page as it is now."""
     registry = CollectorRegistry()
-    registry.register(_Families([*_of_process(observed), *await _of_database(observed.system, observed.now)]))
+    of_database = await _of_database(observed.system, observed.now)
+    registry.register(_Families([*_of_process(observed), *of_database, *await _of_copies(observed)]))
     return generate_latest(registry)
 
 
@@ -150,6 +154,27 @@ def _of_tiers(sizes: TierSizes) -> Iterator[Metric]:
     yield _gauge("scopes_consolidated", "Scopes that were ever consolidated.", {(): float(sizes.scopes)})
     last = sizes.last.timestamp() if sizes.last else 0.0
     yield _gauge("last_consolidation_timestamp_seconds", "When a scope was last consolidated.", {(): last})
+
+
+async def _of_copies(observed: Observed) -> list[Metric]:
+    """How old the newest copies of memory are; nothing of one that was never made."""
+    ages = []
+    if observed.backups is not None and (at := await observed.backups.newest()) is not None:
+        ages.append(_age("backup_age_seconds", "How old the newest backup by the clock is.", observed, at))
+    if observed.system.mirror is None:
+        return ages
+    try:
+        progress = await observed.system.stores.mirror_changes.progress()
+    except StorageError:
+        return ages
+    ages.append(_gauge("mirror_rows_waiting", "Rows the mirror does not have yet.", {(): float(progress.waiting)}))
+    if progress.mirrored_at is not None:
+        ages.append(_age("mirror_age_seconds", "How long ago the mirror had all.", observed, progress.mirrored_at))
+    return ages
+
+
+def _age(name: str, help_: str, observed: Observed, at: datetime) -> Metric:
+    return _gauge(name, help_, {(): (observed.now - at).total_seconds()})
 
 
 def _costs(observed: Observed) -> dict[tuple[str, ...], float]:

@@ -61,6 +61,7 @@ async def listen(
                 prices=app.settings.prices,
                 platforms=states(),
                 now=app.clock.now(),
+                backups=app.backups,
             )
         )
 

@@ -160,11 +160,16 @@ class Mirroring:
             tables = [table for table in self._tables if archive or table not in late]
             return await self._take_in(tables, on_progress)
 
-    async def holds(self) -> int:
-        """How many rows there are in the mirror that this database has not seen."""
-        async with self._exchanging:
-            await self._process.exchange(push=False)
-            return sum((await self._process.unseen(await self._changes.seen())).values())
+    async def is_new_here(self) -> bool:
+        """Whether this database has never exchanged anything with the mirror."""
+        return not await self._changes.seen()
+
+    async def tell_rest(self, *, seconds: float) -> None:
+        """Tell the mirror what it does not have yet, before the process ends; what takes longer stays noted."""
+        if (await self._changes.progress()).waiting:
+            with suppress(MemorySystemError, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self.exchange()
 
     async def erased(self) -> bool:
         """After an erasure here: erase there too; whether that is done already. What is not is done later."""

@@ -42,6 +42,7 @@ def observed(world: World, measures: Measures, **changes: object) -> Observed:
             "slack": {"mode": "socket", "connected": False},
         },
         "now": world.clock.now(),
+        "backups": None,
         **changes,
     }
     return Observed(**given)  # type: ignore[arg-type]  # as the test says
