@@ -137,10 +137,11 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
         )
     else:
         yield _ok("sources", "Every kind of memory can be searched.")
-    yield _mirror(mirrored, settings)
+    yield mirror_finding(mirrored, settings)
 
 
-def _mirror(progress: MirrorProgress, settings: Settings) -> Finding:
+def mirror_finding(progress: MirrorProgress, settings: Settings) -> Finding:
+    """How the mirror stands."""
     if settings.mirror is None:
         return _note("mirror", "There is none. With TURSO_URL set, memory outlives this machine.")
     if progress.mirrored_at is None:

@@ -82,7 +82,8 @@ class MirrorTaking:
             stores: what is mirrored, by name.
         """
         if table == ERASED:
-            await self._erase({row["record"] for row in rows})
+            ours = {erasure.id for erasure in await self._changes.erasures()}  # told of, and not yet noted as told
+            await self._erase({row["record"] for row in rows if row["seq"] not in ours})
         store = None if table in (ERASED, CRITICAL) else stores[_store_of(table)]
         by_scope = _by_scope(rows) if table != ERASED else {}
         incoming = {} if store is None else await asyncio.to_thread(_checked, store, by_scope)
@@ -141,6 +142,9 @@ class MirrorTaking:
                 await self._hot.write(scope, tx, state=written, change=_ELSEWHERE, at=state["changed_at"])
 
     async def _erase(self, digests: set[str]) -> None:
+        if not digests:
+            return
+
         async def due(tx: Transaction) -> Sequence[Scope]:
             return await self._changes.scopes_known_by(tx, digests)
 

@@ -236,6 +236,7 @@ class Mirroring:
         await self._process.exchange(pull=False)
         async with self._database.transaction() as tx:
             await self._changes.erased_there(tx, erasures)
+            await self._changes.note_seen(tx, table=ERASED, seen={self._device: erasures[-1].id})
         _log.info("mirror_erased", scopes=len(erasures))
 
     async def _tell_some(self) -> bool:

@@ -107,6 +107,9 @@ def test_every_problem_is_named_at_once_with_an_example() -> None:
         ({"max_output_tokens": 20_000}, "MAX_OUTPUT_TOKENS"),
         ({"slack_signing_secret": "s"}, "SLACK_BOT_TOKEN"),
         ({"slack_bot_token": "xoxb-1"}, "SLACK_BOT_TOKEN"),
+        ({"turso_auth_token": "eyJ"}, "TURSO_URL"),
+        ({"turso_url": "http://keepsake.example"}, "TURSO_URL"),
+        ({"turso_url": "keepsake.example"}, "TURSO_URL"),
     ],
 )
 def test_settings_that_cannot_stand_together_are_named(variables: dict[str, object], name: str) -> None:

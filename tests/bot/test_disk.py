@@ -26,5 +26,12 @@ def test_a_database_elsewhere_is_the_operators_choice(tmp_path: Path, monkeypatc
     assert wiped_disk(chosen) is None
 
 
+def test_memory_that_is_mirrored_survives_a_wiped_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DYNO", "worker.1")
+    mirrored = settings(data_dir=tmp_path, turso_url="libsql://keepsake.example")
+    assert wiped_disk(mirrored) is None
+    assert "TURSO_URL" in str(wiped_disk(settings(data_dir=tmp_path)))
+
+
 def test_a_folder_that_does_not_exist_yet_is_judged_by_the_one_above(tmp_path: Path) -> None:
     assert existing(tmp_path / "not" / "there") == tmp_path.resolve()

@@ -6,12 +6,14 @@ import asyncio
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import aiohttp
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from bot.backups import Backups
 from bot.circuit_breaker import CircuitBreaker
 from bot.config import ConfigurationError, load_settings
 from bot.fair_slots import FairSlots
@@ -21,6 +23,7 @@ from bot.metrics import CONTENT_TYPE, Observed, metrics_page
 from bot.web import build_app, build_metrics_app, serve
 from memory.errors import ModelUnavailable
 from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, Usage, user_message
+from memory.mirror.process import MirrorAddress
 from memory.parameters import MemoryParameters
 from memory.records import Change, NewEntry, Scope
 from tests.fakes import FakeClock, ScriptedModel
@@ -202,3 +205,19 @@ async def test_the_tiers_are_told_of_together(tmp_path: Path) -> None:
     assert found["last_consolidation_timestamp_seconds"] == now.timestamp()
     kinds = ("retrievals", "reinforcements", "consolidations", "evictions")
     assert [found[f"tier_events_total {kind}"] for kind in kinds] == [2, 2, 3, 0]
+
+
+async def test_the_age_of_the_mirror_and_of_the_newest_backup_are_shown(tmp_path: Path) -> None:
+    nowhere = MirrorAddress(url="http://127.0.0.1:1", folder=tmp_path / "mirror")
+    async with running(tmp_path, mirror=nowhere) as world:
+        assert "mirror_age_seconds" not in await numbers(observed(world, Measures()))
+        every = timedelta(hours=24)
+        backups = Backups(tmp_path / "keepsake.db", tmp_path / "kept", every=every, keep=2, clock=world.clock)
+        await backups.run_due()
+        async with world.system.transaction() as tx:
+            await world.system.stores.mirror_changes.note_mirrored(tx, at=world.clock.now())
+        await world.say("Hello")
+        world.clock.advance(minutes=2)
+        shown = await numbers(observed(world, Measures(), backups=backups))
+    assert (shown["mirror_age_seconds"], shown["backup_age_seconds"]) == (120, 120)
+    assert shown["mirror_rows_waiting"] > 0

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import shutil
+import signal
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
+from typer.testing import CliRunner, Result
 
+from bot import command_views as views
+from bot.cli import app
+from bot.coming_back import bring_back
+from memory.errors import BackupFailed, MirrorUnavailable
 from memory.messages import ModelRequest, ToolCall
 from memory.mirror.process import MirrorAddress
+from memory.privacy import MirrorErasure
 from memory.processes.mirroring import Mirroring
 from memory.records import Scope
 from memory.stores.mirrored import STORES
+from tests.doubles.bad_line import BadLine, bad_line
 from tests.doubles.turso_server import TursoServer, turso_server
 from tests.fakes import FakeClock, ScriptedModel
 from tests.world import World, running
@@ -74,11 +85,16 @@ def noting(request: ModelRequest) -> list[ToolCall] | str:
 
 
 def device(
-    folder: Path, server: TursoServer, clock: FakeClock, *, with_messages: bool = False
+    folder: Path,
+    server: TursoServer | BadLine,
+    clock: FakeClock,
+    *,
+    with_messages: bool = False,
+    seconds: float = 20,
 ) -> AbstractAsyncContextManager[World]:
     """A machine on the mirror."""
     folder.mkdir(exist_ok=True)
-    address = MirrorAddress(url=server.url, folder=folder / "mirror", with_messages=with_messages, seconds=20)
+    address = MirrorAddress(url=server.url, folder=folder / "mirror", with_messages=with_messages, seconds=seconds)
     models = {"model": ScriptedModel(default=noting), "memory_model": ScriptedModel(default=learning)}
     return running(folder, clock=clock, mirror=address, **models)
 
@@ -103,11 +119,11 @@ async def memory_of(world: World) -> dict[str, Any]:
     stores = (await world.system.privacy.export(ANN.person))["scopes"]["dm"]
     kept = {name: rows for name, rows in stores.items() if rows and name in MIRRORED}
     kept["hot"] = [row["state"] for row in kept.get("hot", ())][-1:]  # its history stays where it was made
-    for row in kept.get("entries", ()):
-        del row["score"]  # what it is worth is worked out anew by every consolidation
-    for node in kept.get("tree", ()):
-        del node["last_active_at"]
-    return kept
+    ignored = {"tree": ("last_active_at",), **{store.name: store.ignored for store in STORES}}
+    return {
+        name: [{column: value for column, value in row.items() if column not in ignored.get(name, ())} for row in rows]
+        for name, rows in kept.items()
+    }
 
 
 async def test_a_machine_that_lost_everything_gets_it_back(tmp_path: Path, server: TursoServer) -> None:
@@ -125,3 +141,218 @@ async def test_a_machine_that_lost_everything_gets_it_back(tmp_path: Path, serve
         assert set(before) >= {"blocks", "summaries", "facts", "fact_revisions", "entries", "tree", "archival"}
         for name, rows in before.items():
             assert after[name] == rows, name
+
+
+async def test_two_machines_that_wrote_while_apart_both_end_with_everything(
+    tmp_path: Path, server: TursoServer
+) -> None:
+    clock = FakeClock()
+    async with device(tmp_path / "a", server, clock) as one, device(tmp_path / "b", server, clock) as other:
+        await talk(one, "tea")
+        await mirror_of(other).exchange()
+        server.stop()
+        await talk(one, "chess")
+        await talk(other, "rain")
+        server.start()
+        for world in (one, other, one):
+            await mirror_of(world).exchange()
+        here, there = await memory_of(one), await memory_of(other)
+        for name in here:
+            assert here[name] == there[name], name
+        for topic in ("tea", "chess", "rain"):
+            for store in ("facts", "archival", "entries", "blocks", "summaries"):
+                assert topic in json.dumps(here[store]), (topic, store)
+        blocks = await one.system.stores.blocks.load(ANN)
+        assert blocks == await other.system.stores.blocks.load(ANN)
+        await talk(other, "wind")
+        await mirror_of(one).exchange()
+        assert "Likes wind." in str(await one.system.stores.blocks.load(ANN))
+
+
+async def test_a_mirror_that_is_down_for_a_day_gets_everything_afterwards(tmp_path: Path, server: TursoServer) -> None:
+    clock = FakeClock()
+    async with device(tmp_path / "a", server, clock) as world:
+        server.stop()
+        with capture_logs() as logged:
+            await talk(world, "tea")
+            for _ in range(4):
+                clock.advance(hours=6)
+                await mirror_of(world).run_due()
+            await talk(world, "chess")
+        assert {line["event"] for line in logged if line["log_level"] in ("warning", "error")} == {"mirror_postponed"}
+        assert (await world.system.stores.mirror_changes.progress()).waiting
+        server.start()
+        clock.advance(minutes=1)
+        await mirror_of(world).run_due()
+        assert not (await world.system.stores.mirror_changes.progress()).waiting
+        before = await memory_of(world)
+    async with device(tmp_path / "b", server, clock) as restored:
+        await mirror_of(restored).restore()
+        assert (await memory_of(restored))["facts"] == before["facts"]
+
+
+async def test_a_mirror_that_fails_is_left_alone_for_longer_and_longer(tmp_path: Path, server: TursoServer) -> None:
+    clock = FakeClock()
+    server.stop()
+    async with device(tmp_path / "a", server, clock) as world:
+        with capture_logs() as logged:
+            started, tried = clock.now(), []
+            for _ in range(80):
+                before = len(logged)
+                await mirror_of(world).run_due()
+                tried += [(clock.now() - started).total_seconds()] * (len(logged) > before)
+                clock.advance(seconds=1)
+    assert tried == [0, 5, 15, 35, 75]
+
+
+async def test_a_push_that_is_cut_in_the_middle_is_made_up_for_once(tmp_path: Path, server: TursoServer) -> None:
+    clock = FakeClock()
+    async with bad_line(server.port) as line, device(tmp_path / "a", line, clock) as world:
+        await talk(world, "tea")
+        for cut in (0, 300, 3_000, 9_000):
+            line.cut_after = cut
+            await talk(world, f"topic{cut}")
+            with suppress(MirrorUnavailable):
+                await mirror_of(world).exchange()
+        line.cut_after = None
+        await mirror_of(world).exchange()
+        before = await memory_of(world)
+        async with device(tmp_path / "b", server, clock) as restored:
+            await mirror_of(restored).restore()
+            after = await memory_of(restored)
+    assert {name: after[name] == rows for name, rows in before.items()} == dict.fromkeys(before, True)
+
+
+async def test_nobody_waits_for_a_mirror_that_does_not_answer(tmp_path: Path, server: TursoServer) -> None:
+    clock = FakeClock()
+    async with bad_line(server.port) as line, device(tmp_path / "a", line, clock, seconds=20) as world:
+        await talk(world, "tea")
+        line.silent = True
+        await world.say("Let us talk about chess today")
+        mirror_of(world).kick()
+        await line.asked.wait()
+        assert await world.say("And once more about chess") == "Noted."
+        os.kill(pid_of_worker(), signal.SIGKILL)  # in the middle of a request
+        await mirror_of(world).settle()
+        line.silent = False
+        clock.advance(minutes=1)
+        await mirror_of(world).run_due()
+        assert not (await world.system.stores.mirror_changes.progress()).waiting
+
+
+def pid_of_worker() -> int:
+    """The process that works on the mirror for this one."""
+    children = " ".join(file.read_text() for file in Path("/proc/self/task").glob("*/children")).split()
+    [worker] = [pid for pid in children if b"memory.mirror.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return int(worker)
+
+
+async def test_a_mirror_that_does_not_answer_in_time_is_given_up(tmp_path: Path, server: TursoServer) -> None:
+    async with bad_line(server.port) as line, device(tmp_path / "a", line, FakeClock(), seconds=0.05) as world:
+        line.silent = True
+        with pytest.raises(MirrorUnavailable, match="did not answer within"):
+            await mirror_of(world).exchange()
+
+
+async def test_who_is_erased_is_gone_from_the_mirror_and_from_other_machines(
+    tmp_path: Path, server: TursoServer
+) -> None:
+    clock = FakeClock()
+    async with device(tmp_path / "a", server, clock) as one, device(tmp_path / "b", server, clock) as other:
+        await talk(one, "quetzals")
+        await one.say("I talk about quetzals", who="ben")
+        await mirror_of(one).exchange()
+        await mirror_of(other).exchange()
+        assert "quetzals" in json.dumps(await memory_of(other))
+        server.stop()
+        receipt = await one.system.privacy.erase(ANN.person)
+        assert (receipt.residue, receipt.mirror) == (0, MirrorErasure.WAITING)
+        assert b"quetzals" not in b"".join(file.read_bytes() for file in (tmp_path / "a" / "mirror").iterdir())
+        assert "hosted database cannot be scrubbed" in views.receipt(receipt)
+        server.start()
+        await mirror_of(one).exchange()
+        await mirror_of(other).exchange()
+        assert await other.system.privacy.scopes_of(ANN.person) == []
+        assert await other.system.privacy.scopes_of("console:ben")
+        receipt = await other.system.privacy.erase("console:ben")
+        assert receipt.mirror is MirrorErasure.DONE
+    async with device(tmp_path / "c", server, clock) as restored:
+        await mirror_of(restored).restore()
+        assert await restored.system.privacy.scopes_of(ANN.person) == []
+        assert await restored.system.privacy.scopes_of("console:ben") == []
+
+
+async def test_who_comes_back_after_an_erasure_is_remembered_anew(tmp_path: Path, server: TursoServer) -> None:
+    clock = FakeClock()
+    async with device(tmp_path / "a", server, clock) as one, device(tmp_path / "b", server, clock) as other:
+        await talk(one, "quetzals")
+        await mirror_of(other).exchange()
+        await one.system.privacy.erase(ANN.person)
+        await talk(one, "tea")
+        for world in (other, one, other):
+            await mirror_of(world).exchange()
+        for world in (one, other):
+            kept = json.dumps(await memory_of(world))
+            assert "tea" in kept
+            assert "quetzals" not in kept
+
+
+@pytest.mark.parametrize("with_messages", [False, True])
+async def test_what_was_said_is_mirrored_only_where_that_is_asked_for(
+    tmp_path: Path, server: TursoServer, with_messages: bool
+) -> None:
+    clock = FakeClock()
+    async with device(tmp_path / "a", server, clock, with_messages=with_messages) as world:
+        await talk(world, "tea")
+        await world.system.oversight.sittings.off_record(ANN, conversation="console:ann:dm", community=None)
+        await world.say("Off the record, let us talk about quetzals")
+        await mirror_of(world).exchange()
+    async with device(tmp_path / "b", server, clock, with_messages=with_messages) as restored:
+        await mirror_of(restored).restore()
+        kept = json.dumps(await restored.system.privacy.export(ANN.person))
+        assert ("Let us talk about tea today" in kept) is with_messages
+        assert "quetzals" not in kept
+        assert await restored.system.oversight.sittings.is_off_record(ANN, "console:ann:dm")
+
+
+async def test_a_start_on_an_empty_disk_brings_memory_back_before_anybody_is_answered(
+    tmp_path: Path, server: TursoServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = FakeClock()
+    async with device(tmp_path / "a", server, clock) as world:
+        await talk(world, "tea")
+    shutil.rmtree(tmp_path / "a")
+    async with device(tmp_path / "a", server, clock) as world:
+        await bring_back(world.system)
+        assert "rows came back from the mirror" in capsys.readouterr().err
+        world.model.default = "You like tea."
+        await world.say("Do I like tea today?")
+        prompt = str(world.model.requests[-1])
+        assert "User likes tea" in prompt
+        assert "Likes tea." in prompt
+        await mirror_of(world).settle()
+    server.stop()
+    async with device(tmp_path / "b", server, clock) as world:
+        await bring_back(world.system)
+        assert "Nothing came back from the mirror yet" in capsys.readouterr().err
+
+
+def test_the_command_line_brings_everything_back(
+    tmp_path: Path, server: TursoServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def live() -> None:
+        async with device(tmp_path / "a", server, FakeClock()) as world:
+            await talk(world, "tea")
+
+    def keepsake(*arguments: str) -> Result:
+        return CliRunner().invoke(app, [*arguments, "--data-dir", str(tmp_path / "b")])
+
+    asyncio.run(live())
+    refused = keepsake("restore")
+    assert isinstance(refused.exception, BackupFailed)
+    assert "set TURSO_URL" in str(refused.exception)
+    monkeypatch.setenv("TURSO_URL", server.url)
+    assert "rows came back from the mirror" in keepsake("restore").stdout
+    assert json.loads(keepsake("restore", "--json").stdout) == {"rows": 0}
+    monkeypatch.delenv("TURSO_URL")
+    assert "User likes tea" in keepsake("memory", "facts", "--person", ANN.person).stdout
