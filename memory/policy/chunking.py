@@ -13,6 +13,7 @@ import re
 
 PIECE_CHARACTERS = 1_000
 
+_HEADING = re.compile(r"\A[^\n]{0,200}?\(\d{1,2} [^\W\d_]+ \d{4}\): ")
 _BREAK = re.compile(r"\s+|(?<=[。！？])")
 
 
@@ -24,6 +25,11 @@ def pieces(text: str, *, heading: str) -> list[str]:
         heading: who said it and when, as every indexed text begins with.
     """
     return [f"{heading}: {piece}" for piece in cut(text)]
+
+
+def without_heading(piece: str) -> str:
+    """What was said in a piece, without the name and the date that it is indexed under."""
+    return _HEADING.sub("", piece, count=1)
 
 
 def cut(text: str) -> list[str]:

@@ -1,10 +1,11 @@
 """Late interaction: a text answers a query as well as its best token answers each token of the query.
 
-That is MaxSim (ColBERT, Khattab and Zaharia 2020), with two additions. A word without content of its own ("what",
-"did", "the") counts for a quarter. And what one turn of a conversation leaves unsaid the turn beside it says ("How long
+That is MaxSim (ColBERT, Khattab and Zaharia 2020), with three additions. A word without content of its own ("what",
+"did", "the") counts for a quarter. What one turn of a conversation leaves unsaid the turns around it say ("How long
 have you been married?" - "Five years already!"), so each token of the query may also find its match there, at a little
-less. MaxSim alone finds .719 of the turns that answer questions about public conversations among the first ten, with
-the first addition .753, with both .796.
+less. And a token that all texts answer alike tells none from the others, and counts for less. MaxSim alone finds .719
+of the turns that answer questions about public conversations among the first ten, with the first addition .753, with
+the turns beside it .796; in the ranking of today the turns further off add .008, and the third addition .017.
 
 Invariant: a likeness lies between -1 and 1, as a cosine does.
 """
@@ -24,7 +25,13 @@ _WEIGHT_OF_NEIGHBOURS = 0.85  # 1 finds as much, but puts the neighbour of an an
 # What was learned from a text says what it says, in other words. From 0.85 on, facts bring up what is not asked for: of
 # 200 questions (bench/injection.py) .895 and not .905 then find their message among five.
 _WEIGHT_OF_FACTS = 0.8
+_WEIGHT_OF_SECOND_NEIGHBOURS = (
+    0.72  # the square of the neighbours' (see ``policy.ranking``; 0: .844 .661, 0.6: .849 .666)
+)
+_USUAL_MATCH = 0.45  # of a token with the best one of a text that has nothing to do with it
+_TEXTS_UNSEEN = 20  # that would match as usual, so that the only text there is is no evidence of how usual a match is
 _TOKEN_LENGTH = 127
+_NOTHING = 1e-6
 # In multiplications. A larger product is shared between threads, which on a busy machine wait for one another: the
 # 5,000 tokens of 120 texts take 20 ms at once, 0.7 ms text by text and 0.24 ms so.
 _LARGEST_PRODUCT = 250_000
@@ -82,17 +89,48 @@ def best_matches(query: Vectors, texts: Sequence[Tokens]) -> Vectors:
     return best
 
 
-def likeness(own: Vectors, beside: Iterable[Vectors], learned: Iterable[Vectors] = ()) -> float:
-    """How well a text answers a query, together with the texts beside it and what was learned from it.
+def telling(query: Vectors, matches: Sequence[Vectors]) -> Vectors:
+    """What each token of a query counts for, beside its weight: the less, the better all texts match it.
+
+    A token that every text answers tells none from the others, as a word that stands in all of them (what full text
+    calls rarity). What the tokens weigh together stays as it is.
+
+    Args:
+        query: from ``query_tokens``.
+        matches: the best matches of all texts that are compared, each of shape (tokens of the query,).
+
+    Returns:
+        an array of shape (tokens of the query,), to be multiplied with matches.
+    """
+    weights = np.maximum(np.linalg.norm(query, axis=1), _NOTHING)
+    usual = (np.sum(matches, axis=0) / weights + _TEXTS_UNSEEN * _USUAL_MATCH) / (len(matches) + _TEXTS_UNSEEN)
+    rare = 1.0 - np.clip(usual, 0.0, 0.95)
+    share: Vectors = rare * (weights.sum() / max(float(rare @ weights), _NOTHING))
+    return share
+
+
+def likeness(
+    own: Vectors,
+    beside: Iterable[Vectors],
+    learned: Iterable[Vectors] = (),
+    *,
+    further: Iterable[Vectors] = (),
+    counting: Vectors | float = 1.0,
+) -> float:
+    """How well a text answers a query, together with the texts around it and what was learned from it.
 
     Args:
         own: its best matches, of shape (tokens of the query,).
         beside: those of the texts before and after it.
         learned: those of the facts learned from it.
+        further: those of the texts beside these.
+        counting: what each token counts for, from ``telling``.
     """
     best = own
     for matches in beside:
         best = np.maximum(best, _WEIGHT_OF_NEIGHBOURS * matches)
+    for matches in further:
+        best = np.maximum(best, _WEIGHT_OF_SECOND_NEIGHBOURS * matches)
     for matches in learned:
         best = np.maximum(best, _WEIGHT_OF_FACTS * matches)
-    return float(best.sum())
+    return float((best * counting).sum())

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.policy.late_interaction import likeness
+from memory.policy.late_interaction import likeness, telling
+from memory.policy.question_kinds import Kind, fitness, kinds_asked_for
 from memory.policy.time_expressions import Period, names_only_a_time
 from memory.ports import Vectors
 from memory.records import EntryScore
@@ -21,21 +22,21 @@ from memory.records import EntryScore
 _COSINE_WEIGHT = 2.0  # against 1 for full text; the plain sum finds more than rank fusion does
 
 # The closer look. In brackets recall@10 and mean reciprocal rank of the turns that answer questions about five public
-# conversations of two people (bench/retrieval.py, categories 1-4): .824 and .641 with all of this.
-_TEXT_WEIGHT = 0.05  # against 1 for MaxSim, which knows most words by itself (0: .820 .642, 0.1: .817 .630)
+# conversations of two people (bench/retrieval.py, categories 1-4): .852 and .665 with all of this.
+_TEXT_WEIGHT = 0.025  # against 1 for MaxSim, which knows most words by itself (0: .845 .663, 0.05: .848 .661)
 _TEXT_WEIGHT_WITHOUT_TOKENS = 0.3  # against 1 for the cosine (then .741 .559; 0.5: .729 .556)
-# The cosine's share beside MaxSim. It costs a little there (0: .824 .655), but of a hundred single statements it lifts
-# the one asked for among the first three in .89 of cases instead of .85.
-_COSINE_SHARE = 0.2
+# The cosine's share beside MaxSim. It costs a little there (0.1: .849 .675), but of a hundred single statements it
+# lifts the one asked for among the first five in .91 of cases instead of .87.
+_COSINE_SHARE = 0.25
 _LIKENESS_OF_WORDS_ALONE = 0.5  # of the best match in words where there is no vector yet: that of a good answer
-_SPEAKER_BOOST = 1.1  # for "What did Ann say?" (1: .809 .615, 1.2: .823 .644)
-_PERIOD_BOOST = 1.2  # for "What did I say last Monday?", which names little else (1: .825 .639; few ask so there)
+_SPEAKER_BOOST = 1.1  # for "What did Ann say?" (1: .843 .645, 1.2: .846 .667)
+_PERIOD_BOOST = 1.2  # for "What did I say last Monday?", which names little else (1: .845 .654; few ask so there)
 _PERIOD_BOOST_ALONE = 4.0  # where the time is all that it names: then before any likeness of words without content
 _SHARE_OF_THE_CORRECTED = 0.8  # what the person set right since is found still, but behind what is as much alike
-_SESSION_SHARE = 0.3  # an answer is more credible in a conversation about its subject (0: .811 .635, 0.6: .823 .641)
+_SESSION_SHARE = 0.3  # an answer is more credible in a conversation about its subject (0: .839 .664, 0.6: .845 .662)
 _SESSION_BEST = 3
-_LEAST_CANDIDATES = 40  # 100 and 200 find as much (30: .815 .638)
-_CANDIDATES_OF_EACH = 3
+_LEAST_CANDIDATES = 40
+_CANDIDATES_OF_EACH = 5  # for twenty results (3: .845 .664, 10: .852 .665)
 
 _SIMILAR = 0.30  # a cosine that is worth mentioning
 
@@ -96,6 +97,7 @@ class Excerpt:
     Attributes:
         entry: what the indexes say of it.
         text_share: its full-text score as a share of the best one of this search, 0 to 1.
+        text: what it says.
         matches: how well it answers each token of the query, from ``late_interaction.best_matches``; or its cosine
             similarity alone, where the embedder gives no token vectors. None where it is not embedded yet.
         beside: the ids of the entries before and after it.
@@ -103,6 +105,7 @@ class Excerpt:
 
     entry: EntryScore
     text_share: float
+    text: str
     matches: Vectors | None
     beside: frozenset[int]
 
@@ -127,12 +130,33 @@ class Setting:
     corrected: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """A query as excerpts are measured by it.
+
+    Attributes:
+        words: in lower case.
+        kinds: the kinds of answer that it wants.
+        periods: the times that it asks about.
+        in_period: the boost of what was said then.
+        late: whether matches are of single tokens.
+        counting: what each match counts for.
+    """
+
+    words: frozenset[str]
+    kinds: Sequence[Kind]
+    periods: Sequence[Period]
+    in_period: float
+    late: bool
+    counting: Vectors | float
+
+
 def rerank(
     excerpts: Sequence[Excerpt],
     settings: Mapping[int, Setting],
     query: str,
     *,
-    late: bool,
+    tokens: Vectors | None,
     periods: Sequence[Period] = (),
 ) -> list[RankedEntry]:
     """One entry of each record, its best one, best first; of equals the newest.
@@ -141,24 +165,43 @@ def rerank(
         excerpts: candidates and what stands beside them.
         settings: by record id; an excerpt of a record that is not here is left out.
         query: the text that was searched for.
-        late: whether matches are of single tokens.
+        tokens: its tokens, from ``late_interaction.query_tokens``; None where matches are not of single tokens.
         periods: the times that the query asks about.
     """
     known = {excerpt.entry.entry_id: excerpt for excerpt in excerpts if excerpt.entry.record_id in settings}
-    words = frozenset(_WORD.findall(query.lower()))
-    in_period = _PERIOD_BOOST_ALONE if names_only_a_time(query) else _PERIOD_BOOST
+    compared = [excerpt.matches for excerpt in known.values() if excerpt.matches is not None]
+    asked = _Asked(
+        words=frozenset(_WORD.findall(query.lower())),
+        kinds=kinds_asked_for(query),
+        periods=periods,
+        in_period=_PERIOD_BOOST_ALONE if names_only_a_time(query) else _PERIOD_BOOST,
+        late=tokens is not None,
+        counting=1.0 if tokens is None else telling(tokens, compared),
+    )
     groups: defaultdict[int, list[RankedEntry]] = defaultdict(list)
     for excerpt in known.values():
         setting = settings[excerpt.entry.record_id]
-        beside = [
-            known[entry_id].matches
-            for entry_id in excerpt.beside & known.keys()
-            if settings[known[entry_id].entry.record_id].group == setting.group
-        ]
-        score = _closer_score(excerpt, setting, [matches for matches in beside if matches is not None], late=late)
-        score *= _boost(setting, words, periods, in_period)
+        beside, further = _around(excerpt, known, settings)
+        score = _closer_score(excerpt, setting, beside, further, asked) * _boost(setting, asked)
+        score *= fitness(excerpt.text, asked.kinds)
         groups[setting.group].append(RankedEntry(entry=excerpt.entry, text_share=excerpt.text_share, score=score))
     return _best_of_each(ranked for group in groups.values() for ranked in _smoothed(group))
+
+
+def _around(
+    excerpt: Excerpt, known: Mapping[int, Excerpt], settings: Mapping[int, Setting]
+) -> tuple[list[Vectors], list[Vectors]]:
+    """The matches of what stands beside an excerpt in its group, and of what stands beside that."""
+    group = settings[excerpt.entry.record_id].group
+
+    def matched(entry_ids: Iterable[int]) -> list[Vectors]:
+        found = [known[entry_id] for entry_id in entry_ids]
+        in_group = [one for one in found if settings[one.entry.record_id].group == group]
+        return [one.matches for one in in_group if one.matches is not None]
+
+    beside = excerpt.beside & known.keys()
+    beyond = {entry_id for neighbour in beside for entry_id in known[neighbour].beside} & known.keys()
+    return matched(beside), matched(beyond - beside - {excerpt.entry.entry_id})
 
 
 def candidates_of(limit: int) -> int:
@@ -166,20 +209,24 @@ def candidates_of(limit: int) -> int:
     return max(_LEAST_CANDIDATES, _CANDIDATES_OF_EACH * limit)
 
 
-def _closer_score(excerpt: Excerpt, setting: Setting, beside: Sequence[Vectors], *, late: bool) -> float:
+def _closer_score(
+    excerpt: Excerpt, setting: Setting, beside: Sequence[Vectors], further: Sequence[Vectors], asked: _Asked
+) -> float:
     if excerpt.matches is None:
         alike = _LIKENESS_OF_WORDS_ALONE * excerpt.text_share
     else:
         own = max(0.0, excerpt.entry.similarity or 0.0)
-        alike = (1.0 - _COSINE_SHARE) * likeness(excerpt.matches, beside, setting.learned) + _COSINE_SHARE * own
-    weight = _TEXT_WEIGHT if late else _TEXT_WEIGHT_WITHOUT_TOKENS
+        with_others = likeness(excerpt.matches, beside, setting.learned, further=further, counting=asked.counting)
+        alike = (1.0 - _COSINE_SHARE) * with_others + _COSINE_SHARE * own
+    weight = _TEXT_WEIGHT if asked.late else _TEXT_WEIGHT_WITHOUT_TOKENS
     return max(0.0, (weight * excerpt.text_share + alike) / (weight + 1.0))
 
 
-def _boost(setting: Setting, words: frozenset[str], periods: Sequence[Period], in_period: float) -> float:
-    speaker = _SPEAKER_BOOST if words.intersection(_WORD.findall(setting.author.lower())) else 1.0
+def _boost(setting: Setting, asked: _Asked) -> float:
+    speaker = _SPEAKER_BOOST if asked.words.intersection(_WORD.findall(setting.author.lower())) else 1.0
     truth = _SHARE_OF_THE_CORRECTED if setting.corrected else 1.0
-    return speaker * truth * (in_period if any(setting.at in period for period in periods) else 1.0)
+    period = asked.in_period if any(setting.at in period for period in asked.periods) else 1.0
+    return speaker * truth * period
 
 
 def _smoothed(group: Sequence[RankedEntry]) -> list[RankedEntry]:

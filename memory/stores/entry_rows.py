@@ -35,7 +35,7 @@ def entries_of(connection: Connection, reach: Reach, source: Source, record_ids:
 
 
 def entries_around(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row[Any]]:
-    """The same entries and those beside them, which are of their scopes: also with token vectors.
+    """The same entries and those beside them, which are of their scopes: also with text and tokens.
 
     Beside a message stand the messages before and after it, and beside a piece of any record its other pieces.
     ``before`` and ``after`` are the ids of what stands beside one that was asked for. An entry that is beside
@@ -95,7 +95,7 @@ def _around(*, in_audiences: bool, in_record: bool = False) -> Select[Any]:
     entry = search_entries
     return (
         select(entry.c.id, entry.c.person, entry.c.audience, entry.c.record_id, entry.c.embedder, entry.c.vector)
-        .add_columns(entry.c.tokens, place.c.before, place.c.after)
+        .add_columns(entry.c.text, entry.c.tokens, place.c.before, place.c.after)
         .select_from(entry.outerjoin(place, place.c.id == entry.c.id))
         .where(entry.c.id.in_(select(near.c.id)))
     )

@@ -16,6 +16,7 @@ import numpy as np
 from sqlalchemy import Row
 from sqlalchemy.engine import Connection
 
+from memory.policy.chunking import without_heading
 from memory.policy.late_interaction import best_matches
 from memory.policy.ranking import Excerpt, RankedEntry
 from memory.ports import EmbeddedQuery, Embedder, TokenEmbedder, Vectors
@@ -73,6 +74,7 @@ class ExcerptReader:
                     similarity=similarity.get(row.id),
                 ),
                 text_share=known[row.id].text_share if row.id in known else 0.0,
+                text=without_heading(row.text),
                 matches=matches.get(row.id),
                 beside=frozenset(beside[row.id]),
             )

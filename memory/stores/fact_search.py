@@ -167,7 +167,7 @@ class FactReader:
             connection, reach=reach, source=Source.FACT, candidates=candidates, embedded=embedded
         )
         settings = {one.entry.record_id: Setting(group=one.entry.record_id, at=self._clock.now()) for one in candidates}
-        return rerank(excerpts, settings, query, late=True)
+        return rerank(excerpts, settings, query, tokens=embedded.tokens)
 
     async def by_triple(self, reach: Reach, subject: str = "", predicate: str = "") -> list[Fact]:
         """The facts of exactly this subject and predicate, in the order they were learned.

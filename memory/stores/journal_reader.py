@@ -144,8 +144,8 @@ class JournalReader:
         )
         excerpts = await self._database.read_together(look)
         settings = {entry.id: Setting(group=entry.id, at=entry.noted_at) for entry in entries.values()}
-        late = embedded is not None and embedded.tokens is not None
-        best = rerank(excerpts, settings, query, late=late)[:limit]
+        tokens = None if embedded is None else embedded.tokens
+        best = rerank(excerpts, settings, query, tokens=tokens)[:limit]
         pieces = await self._search.texts(reach, [one.entry.entry_id for one in best])
         return [_hit(entries[one.entry.record_id], one, pieces.get(one.entry.entry_id, "")) for one in best]
 

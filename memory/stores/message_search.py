@@ -76,8 +76,8 @@ class MessageSearch:
         taught = taught_by(connection, {one.entry.scope for one in excerpts}, {one.entry.record_id for one in excerpts})
         excerpts += self._excerpts(connection, self._taking_their_place(connection, taught, excerpts))
         settings = self._settings(connection, excerpts, taught)
-        late = self.embedded is not None and self.embedded.tokens is not None
-        ranked = rerank(excerpts, settings, self.query, late=late, periods=self.periods)
+        tokens = None if self.embedded is None else self.embedded.tokens
+        ranked = rerank(excerpts, settings, self.query, tokens=tokens, periods=self.periods)
         shown = above_floor(ranked, self.query, floors=self.search.floors(Source.RECALL)) if self.floor else ranked
         if not self.periods:  # of a time that is asked about the present is no better answer
             shown = present_first(shown, ranked, taught.later)

@@ -137,8 +137,8 @@ class PassageSearch:
             connection, reach=self.reach, source=Source.ARCHIVAL, candidates=candidates, embedded=self.embedded
         )
         settings = {key: Setting(group=key, at=row.created_at) for key, row in worths.items()}
-        late = self.embedded is not None and self.embedded.tokens is not None
-        return rerank(excerpts, settings, self.query, late=late)
+        tokens = None if self.embedded is None else self.embedded.tokens
+        return rerank(excerpts, settings, self.query, tokens=tokens)
 
     def _score(self, ranked: RankedEntry, passage: Row[Any]) -> float:
         worth = worth_of_row(passage, self.now)

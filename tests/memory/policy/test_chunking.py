@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.policy.chunking import PIECE_CHARACTERS, pieces
+from memory.policy.chunking import PIECE_CHARACTERS, pieces, without_heading
 
 
 def test_a_short_text_is_one_piece_behind_its_heading() -> None:
@@ -40,3 +40,11 @@ def test_nothing_but_whitespace_is_lost_and_no_piece_is_too_long(text: str) -> N
     cut = [piece.removeprefix("A: ") for piece in pieces(text, heading="A")]
     assert "".join("".join(cut).split()) == "".join(text.split())
     assert all(len(piece) <= PIECE_CHARACTERS for piece in cut)
+
+
+def test_a_piece_gives_back_what_was_said_without_its_heading() -> None:
+    said = "Ann (8 May 2023): We met (again) in 2019: it was fun."
+    assert [without_heading(piece) for piece in pieces(said, heading="Bob (B) (9 May 2023)")] == [said]
+    assert (
+        without_heading("User met Ann (8 times) in 2023: it was fun.") == "User met Ann (8 times) in 2023: it was fun."
+    )

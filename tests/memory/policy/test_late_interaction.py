@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memory.policy.late_interaction import best_matches, likeness, query_tokens
+from memory.policy.late_interaction import best_matches, likeness, query_tokens, telling
 from memory.ports import EmbeddedText
 
 
@@ -67,8 +67,18 @@ def test_many_tokens_are_matched_as_each_text_alone_would_be() -> None:
     assert best_matches(query, texts) == pytest.approx(alone, rel=1e-4)
 
 
+def test_what_the_tokens_of_a_query_count_for_together_does_not_change() -> None:
+    query = np.eye(3, 4, dtype=np.float32) * np.array([[0.5], [0.4], [0.1]], dtype=np.float32)
+    counting = telling(query, [np.array([0.5, 0.1, 0.0], dtype=np.float32)] * 30)
+    assert counting @ np.linalg.norm(query, axis=1) == pytest.approx(1.0)
+    assert counting[0] < counting[1] < counting[2]
+    assert telling(query, []) == pytest.approx(np.ones(3))
+    assert telling(query[:0], [np.zeros(0, dtype=np.float32)]).shape == (0,)
+
+
 def test_a_neighbour_answers_for_a_little_less() -> None:
     own, beside = np.array([0.4, 0.0], dtype=np.float32), np.array([0.0, 0.4], dtype=np.float32)
     assert likeness(own, []) == pytest.approx(0.4)
     assert likeness(own, [beside]) == pytest.approx(0.4 + 0.85 * 0.4)
+    assert likeness(own, [], further=[beside]) == pytest.approx(0.4 + 0.72 * 0.4)
     assert likeness(own, [own]) == pytest.approx(0.4)

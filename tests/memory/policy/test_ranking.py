@@ -19,6 +19,7 @@ from memory.policy.ranking import (
     why_found,
 )
 from memory.policy.time_expressions import Period
+from memory.ports import Vectors
 from memory.records import EntryScore, Scope, Source
 
 ANN = Scope(person="console:ann", audience="dm")
@@ -120,11 +121,13 @@ def excerpt(
     *,
     beside: Sequence[int] = (),
     text_share: float = 0.0,
+    text: str = "",
     similarity: float | None = None,
 ) -> Excerpt:
     return Excerpt(
         entry=entry(record_id, 0.0, similarity),
         text_share=text_share,
+        text=text,
         matches=None if matches is None else np.array(matches, dtype=np.float32),
         beside=frozenset(neighbour * 10 for neighbour in beside),
     )
@@ -142,7 +145,13 @@ def reranked(
 ) -> list[int]:
     if settings is None:
         settings = {one.entry.record_id: setting(group=one.entry.record_id) for one in excerpts}
-    return [one.entry.record_id for one in rerank(excerpts, settings, query, late=True, periods=periods)]
+    return [one.entry.record_id for one in rerank(excerpts, settings, query, tokens=tokens(excerpts), periods=periods)]
+
+
+def tokens(excerpts: Sequence[Excerpt]) -> Vectors:
+    """A query of as many tokens as were matched, all of one weight."""
+    count = max((len(one.matches) for one in excerpts if one.matches is not None), default=0)
+    return np.eye(count, 64, dtype=np.float32) / max(1, count)
 
 
 def test_a_closer_look_counts_the_best_match_of_each_token() -> None:
@@ -159,6 +168,33 @@ def test_what_was_said_beside_it_answers_for_a_turn_that_says_too_little() -> No
     assert reranked(question, answer, other, settings=one_talk)[:2] == [2, 1]
     two_talks = {1: setting(group=3), 2: setting(group=1), 3: setting(group=2)}
     assert reranked(question, answer, other, settings=two_talks)[0] == 3
+
+
+def test_what_was_said_two_turns_away_answers_as_well() -> None:
+    turns = (
+        excerpt(1, [0.4, 0.0], beside=[2]),
+        excerpt(2, [0.0, 0.0], beside=[1, 3]),
+        excerpt(3, [0.0, 0.4], beside=[2]),
+        excerpt(4, [0.4, 0.0]),
+    )
+    settings = {1: setting(), 2: setting(), 3: setting(), 4: setting(group=2)}
+    assert reranked(*turns, settings=settings) == [3, 1, 2, 4]
+
+
+def test_a_token_that_every_text_answers_tells_none_from_the_others() -> None:
+    usual = [excerpt(number, [0.5, 0.1]) for number in range(3, 40)]
+    assert reranked(excerpt(1, [0.5, 0.1]), excerpt(2, [0.2, 0.35]), *usual)[0] == 2
+    assert reranked(excerpt(1, [0.5, 0.1]), excerpt(2, [0.2, 0.35])) == [1, 2]
+
+
+def test_a_statement_comes_before_a_question_that_is_as_much_alike() -> None:
+    assert reranked(excerpt(1, [0.5], text="I like tea."), excerpt(2, [0.5], text="Do you like tea?")) == [1, 2]
+
+
+def test_what_says_a_time_comes_first_where_a_time_is_asked_for() -> None:
+    alike = excerpt(1, [0.5], text="We met last May."), excerpt(2, [0.5], text="We met in Rome.")
+    assert reranked(*alike, query="When did you meet?") == [1, 2]
+    assert reranked(*alike, query="Where did you meet?") == [2, 1]
 
 
 def test_a_turn_of_the_speaker_who_is_named_comes_first() -> None:
@@ -193,7 +229,7 @@ def test_an_excerpt_of_an_unknown_record_is_left_out() -> None:
 def test_a_closer_look_keeps_scores_between_0_and_1_in_falling_order(found: list[tuple[int, int, float]]) -> None:
     excerpts = [excerpt(record_id, [match], beside=[record_id % 9 + 1]) for record_id, _, match in found]
     settings = {record_id: setting(group=group) for record_id, group, _ in found}
-    ranked = rerank(excerpts, settings, "Ann?", late=True)
+    ranked = rerank(excerpts, settings, "Ann?", tokens=tokens(excerpts))
     assert all(0.0 <= one.score <= 1.0 for one in ranked)
     assert [one.score for one in ranked] == sorted((one.score for one in ranked), reverse=True)
     assert {one.entry.record_id for one in ranked} == settings.keys()

@@ -1,0 +1,70 @@
+"""Which texts look like an answer, by their form alone: what asks seldom answers, "when" wants a time, "how many" a
+number.
+
+Invariant: nothing is left out for its form, which moves a score by a tenth at most.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+# In brackets recall@10 and mean reciprocal rank with these and with others, as in ``policy.ranking``: .852 and .665.
+_SHARE_OF_A_QUESTION = 0.95  # (1: .843 .656, 0.9: .847 .663)
+_BOOST_OF_KIND = 1.1  # (1: .850 .659, 1.15: .851 .671)
+
+_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
+_WEEKDAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_NUMBERS = (
+    "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand"
+    "|once|twice|dozen|couple|few|first|second|third"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of answer.
+
+    Attributes:
+        asked: what the question says that wants it.
+        given: what a text says that may be it.
+    """
+
+    asked: re.Pattern[str]
+    given: re.Pattern[str]
+
+
+_KINDS = (
+    Kind(
+        asked=re.compile(
+            r"^\W*(?:when|(?:what|which) (?:date|day|month|year)|how long|wann|quand|cu[aá]ndo|quando|когда)\b", re.I
+        ),
+        given=re.compile(
+            r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|just|weeks?|weekend|months?|years?|morning"
+            rf"|evening|{_WEEKDAYS}|{_MONTHS}|\d{{4}})\b",
+            re.I,
+        ),
+    ),
+    Kind(
+        asked=re.compile(r"\bhow (?:many|much|old|often|long|far|tall|big)\b|\b(?:wie ?viele?|combien)\b", re.I),
+        given=re.compile(rf"\d|\b(?:{_NUMBERS})\b", re.I),
+    ),
+)
+_ASKS = re.compile(r"[?？؟]\W*$")
+
+
+def kinds_asked_for(query: str) -> tuple[Kind, ...]:
+    """The kinds of answer that a question wants; none for most."""
+    return tuple(kind for kind in _KINDS if kind.asked.search(query))
+
+
+def fitness(text: str, wanted: Sequence[Kind]) -> float:
+    """How much a text looks like an answer, as a factor of its score.
+
+    Args:
+        text: what was said.
+        wanted: what ``kinds_asked_for`` gives for the query.
+    """
+    share = _SHARE_OF_A_QUESTION if _ASKS.search(text) else 1.0
+    return share * (_BOOST_OF_KIND if any(kind.given.search(text) for kind in wanted) else 1.0)
