@@ -10,7 +10,8 @@ import asyncio
 import os
 import shutil
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from memory.errors import InvalidInput, NotesUnavailable
@@ -18,6 +19,19 @@ from memory.records import Scope, scope_from_slug, scope_slug
 
 LARGEST_NOTE = 1_000_000
 """Bytes of a note that is read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """What lies in a folder of notes.
+
+    Attributes:
+        names: of the notes, in their order.
+        refused: why other things are not read, a sentence each.
+    """
+
+    names: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
 
 
 class NoteFiles:
@@ -50,19 +64,10 @@ class NoteFiles:
         path = self._path(scope, name)
         return None if path is None else await asyncio.to_thread(_read, path)
 
-    async def names(self, scope: Scope) -> list[str]:
-        """The names of a scope's notes, in their order; links are left out. Raises NotesUnavailable."""
+    async def listed(self, scope: Scope) -> Listing:
+        """What lies in a scope's folder, hidden things passed over. Raises NotesUnavailable."""
         folder = self.folder_of(scope)
-        return [] if folder is None else await asyncio.to_thread(lambda: [path.name for path in _notes(folder)])
-
-    async def refused(self, scope: Scope) -> list[str]:
-        """Why other things in a scope's folder are not read, a sentence each; hidden ones are passed over.
-
-        Raises:
-            NotesUnavailable: the folder cannot be read.
-        """
-        folder = self.folder_of(scope)
-        return [] if folder is None else await asyncio.to_thread(_why_nots, folder)
+        return Listing() if folder is None else await asyncio.to_thread(_listed, folder)
 
     async def rewrite(self, scope: Scope, names: Collection[str], change: Callable[[str, str], str]) -> int:
         """Change some files, in one trip to a thread; how many were.
@@ -147,18 +152,15 @@ def _read(path: Path) -> str | None:
         raise InvalidInput(f"{path.name} is no text in UTF-8. Save it as such.") from error
 
 
-def _all(folder: Path) -> Iterator[Path]:
-    """What lies in a folder but for hidden things, in the order of the names; nothing where it is not there."""
+def _listed(folder: Path) -> Listing:
     try:
         _check_folder(folder)
         found = sorted(folder.iterdir()) if folder.is_dir() else []
+        reasons = {path.name: _why_not(path) for path in found if not path.name.startswith(".")}
     except OSError as error:
         raise _unavailable(error) from error
-    return (path for path in found if not path.name.startswith("."))
-
-
-def _notes(folder: Path) -> Iterator[Path]:
-    return (path for path in _all(folder) if path.suffix == ".md" and path.is_file() and not path.is_symlink())
+    names = tuple(name for name, why in reasons.items() if not why)
+    return Listing(names=names, refused=tuple(filter(None, reasons.values())))
 
 
 def _why_not(path: Path) -> str:
@@ -167,10 +169,6 @@ def _why_not(path: Path) -> str:
     if not path.is_file():
         return f"{path.name} is no plain file."
     return "" if path.suffix == ".md" else f"{path.name} is no note: only files that end in .md are read."
-
-
-def _why_nots(folder: Path) -> list[str]:
-    return [why for path in _all(folder) if (why := _why_not(path))]
 
 
 def _check_folder(folder: Path) -> None:

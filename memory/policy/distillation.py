@@ -36,6 +36,7 @@ FACT_BYTES = 100
 CORE_BYTES = 29
 
 _CORE_AIM = 17  # bytes; what is added beyond them would make it longer than it need be
+_LONGEST_SENTENCE = 2_000  # characters; further on no clause is looked for
 _WORTH_ADDING = 2.0  # as ``_says`` weighs a sentence
 _SHORTEST_PART = 40  # characters; what is shorter is cut within a clause
 _LONGEST_TERM = 40  # characters of an emotion, a topic or an action
@@ -181,6 +182,7 @@ def _fact(text: str, max_bytes: int) -> str:
 
 def _clauses(sentence: str, max_bytes: int) -> str:
     """Of a long sentence the clause that says most and those after it that fit; it alone where it is too long."""
+    sentence = sentence[:_LONGEST_SENTENCE]
     starts = [0, *(found.end() for found in _CLAUSE_END.finditer(sentence))]
     best = max((sentence[start:] for start in starts), key=lambda rest: _says(rest[:FACT_CHARACTERS]))
     ends = [found.start() for found in _CLAUSE_END.finditer(best)]

@@ -57,8 +57,8 @@ class Ingested:
 class Ingest(Protocol):
     """Takes what daily notes say into the warm tier."""
 
-    async def ingest(self, scope: Scope, *, job: str) -> Ingested:
-        """Do so for a scope, each note once, as the work of a job.
+    async def ingest(self, scope: Scope, *, job: str, whole: bool) -> Ingested:
+        """Do so for a scope, each note once, as the work of a job; of old days only where all is to be looked through.
 
         Raises:
             MemorySystemError: the notes cannot be read.
@@ -198,7 +198,7 @@ class Consolidator:
         if self._ingest is None:
             return report
         try:
-            found = await self._ingest.ingest(report.scope, job=report.job)
+            found = await self._ingest.ingest(report.scope, job=report.job, whole=report.mode.includes(Mode.MONTHLY))
         except MemorySystemError as error:
             _log.warning("ingest_failed", error=type(error).__name__)
             return replace(report, ingest_error=str(error))
@@ -260,6 +260,8 @@ class Consolidator:
 
     async def _write_files(self, scope: Scope, mode: Mode) -> None:
         """Write what people can read; where the person was erased meanwhile, nothing of it stays."""
+        if self._files.folder_of(scope) is None:
+            return
         try:
             await self.write_page(scope)
             if mode.includes(Mode.DAILY):

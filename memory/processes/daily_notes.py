@@ -54,7 +54,7 @@ class DailyNotes:
         days: defaultdict[date, list[JournalEntry]] = defaultdict(list)
         for entry in await self._journal.noted_since(scope, start):
             days[entry.noted_at.astimezone(zone).date()].append(entry)
-        there = [day for name in await self._files.names(scope) if (day := day_of(name)) is not None]
+        there = [day for name in (await self._files.listed(scope)).names if (day := day_of(name)) is not None]
         wanted = sorted({*days, *(day for day in there if first is None or day >= first)})
 
         def changed(name: str, note: str) -> str:

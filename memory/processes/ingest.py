@@ -33,6 +33,7 @@ from memory.stores.warm import WarmStore
 _log = structlog.get_logger(__name__)
 
 _DEADLINE_SECONDS = 30.0
+_LOOKED_THROUGH_DAYS = 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +112,9 @@ class NoteIngest:
         self._clock = clock
         self._deadline = deadline
 
-    async def ingest(self, scope: Scope, *, job: str) -> Ingested:
-        """Take in every note of a scope that is new, as the work of a job. Raises NotesUnavailable, StorageError."""
-        report = await self.read(scope, job=job)
+    async def ingest(self, scope: Scope, *, job: str, whole: bool) -> Ingested:
+        """Take in the notes of a scope that are new, as the work of a job. Raises NotesUnavailable, StorageError."""
+        report = await self.read(scope, job=job, days=None if whole else _LOOKED_THROUGH_DAYS)
         return Ingested(stored=report.facts_stored, skipped=report.facts_skipped)
 
     async def note(self, scope: Scope, name: str) -> str | None:
@@ -141,12 +142,15 @@ class NoteIngest:
             NotesUnavailable: the folder cannot be read.
             StorageError: the database cannot be used.
         """
-        asked = model or self._model
-        report = IngestReport(mode="llm" if asked else "rule", refused=tuple(await self._files.refused(scope)))
+        listed = await self._files.listed(scope)
+        wanted = [name for name in listed.names if self._is_wanted(name, days)]
+        report = IngestReport(mode="llm" if model or self._model else "rule", refused=listed.refused)
+        if not wanted:
+            return report
         if (await self._consent.load(scope)).paused_at is not None:
             return replace(report, refused=(*report.refused, "Memory is paused for this person, so no note was read."))
         known = await self._read.digests(scope)
-        for name in [name for name in await self._files.names(scope) if self._is_wanted(name, days)]:
+        for name in wanted:
             try:
                 note = _Note(name=name, own=own_part(await self._files.read(scope, name) or ""))
             except InvalidInput as error:
@@ -154,7 +158,7 @@ class NoteIngest:
                 continue
             report = replace(report, files_scanned=report.files_scanned + 1)
             if note.own and known.get(name) != note.digest:
-                report = await self._taken_in(scope, note, report, asked, job=job, dry_run=dry_run)
+                report = await self._taken_in(scope, note, report, model or self._model, job=job, dry_run=dry_run)
         _log.info("notes_read", files=report.files_scanned, stored=report.facts_stored, skipped=report.facts_skipped)
         return report
 

@@ -20,6 +20,13 @@ async def test_people_see_their_own_map_and_what_is_at_hand(tmp_path: Path) -> N
         desk = Desk.of(world)
         await world.say("I decided to move to Oslo")
         assert "home (0 facts, 1 warm, 0 cold)" in (await desk.call("/mydata tree")).text
+        [entry] = await world.system.stores.warm.all(ANN)
+        assert entry.metadata == {
+            "core": "decided move Oslo",
+            "topics": ["decided", "move", "oslo"],
+            "actions": ["move to Oslo"],
+            "outcome": "positive",
+        }
         assert (await desk.call("/mydata hot")).text.startswith("Nothing is at hand yet")  # of one circle, so unnamed
         await world.system.consolidator.run(ANN)
         assert "User decided to move to Oslo" in (await desk.call("/mydata hot")).text

@@ -121,6 +121,16 @@ async def test_a_note_that_was_changed_is_read_again_and_known_words_are_skipped
     assert report.facts == ("Bought a fence",)
 
 
+async def test_an_old_note_is_taken_in_by_the_monthly_consolidation(house: House) -> None:
+    house.write("- [x] Planted the quinces", "2026-01-30.md")
+    house.write("- [x] Bought a fence", "2026-01-31.md")
+    await house.system.consolidator.run(ANN, Mode.DAILY)
+    assert await house.kept() == ["Bought a fence"]
+    await house.system.consolidator.run(ANN, Mode.MONTHLY)
+    rows = await house.system.stores.warm.export(ANN)
+    assert {row["text"] for row in rows} == {"Bought a fence", "Planted the quinces"}
+
+
 async def test_one_reading_is_taken_back_whole_and_not_read_again(house: House) -> None:
     house.write("- [x] Planted the quinces")
     report = await house.system.consolidator.run(ANN, Mode.DAILY)
@@ -133,7 +143,7 @@ async def test_one_reading_is_taken_back_whole_and_not_read_again(house: House) 
 async def test_notes_are_read_before_what_faded_is_archived(house: House) -> None:
     house.clock.advance(days=60)
     house.write("- [x] Planted the quinces")
-    report = await house.system.consolidator.run(ANN, Mode.DAILY)
+    report = await house.system.consolidator.run(ANN, Mode.MONTHLY)
     assert (report.ingested_facts, report.evicted_warm) == (1, 1)
     [entry] = await house.system.stores.warm.within(
         reach_of_scope(ANN), "", limit=9, now=house.clock.now(), tier=Tier.COLD
