@@ -16,7 +16,7 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 8080
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
-  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/healthz')"]
+  CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f'http://127.0.0.1:{os.getenv(\"PORT\", \"8080\")}/healthz')"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["keepsake"]
 CMD ["run"]

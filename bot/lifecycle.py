@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _log = structlog.get_logger(__name__)
 
 # Hosts give a process about 10 seconds (Procfile hosts, Docker) to 30 (Kubernetes) before they kill it.
-_DRAIN_SECONDS = 9.0
+DRAIN_SECONDS = 9.0
 _LAST_SEEN_SECONDS = 5.0
 _TIDY_SECONDS = 3_600.0
 _BACKUP_LOOK_SECONDS = 600.0
@@ -131,7 +131,7 @@ async def serve(app: Application, adapters: Sequence[PlatformAdapter], *, slack_
         finally:
             _log.info("stopping")
             answering.clear()
-            await app.handler.drain(_DRAIN_SECONDS)
+            await app.handler.drain(DRAIN_SECONDS)
 
 
 async def _start(adapters: Sequence[PlatformAdapter]) -> None:
@@ -148,7 +148,7 @@ async def converse(app: Application, console: ConsoleChannel) -> None:
             await _first(stop.wait(), _whole_input(app, console))
         finally:
             with suppress(TimeoutError):
-                async with asyncio.timeout(_DRAIN_SECONDS):
+                async with asyncio.timeout(DRAIN_SECONDS):
                     await app.handler.idle()  # nobody else will answer the line that was read last
             await app.handler.drain(0)
 
