@@ -37,6 +37,8 @@ from memory.ports import Clock
 _UNANSWERED = "No answer can be given right now. Your message is kept, and answered once that is possible."
 _SILENCED = "The bot is silenced here; /memory unsilence ends that."
 
+_YEARS = range(2000, 2100)  # of lines that begin with a time
+
 ReadLine = Callable[[], str | None]
 
 
@@ -237,7 +239,8 @@ def parse_stamped(line: str) -> tuple[datetime, str]:
     """A line that begins with an ISO 8601 time with its zone, then a space or tab, then the message.
 
     Raises:
-        ValueError: with a sentence for the person, when the line does not begin so.
+        ValueError: with a sentence for the person, when the line does not begin so, or with a time that memory, which
+            counts forwards and backwards from it, cannot stand at.
     """
     stamp, _, text = line.strip().partition("\t" if "\t" in line else " ")
     try:
@@ -248,6 +251,8 @@ def parse_stamped(line: str) -> tuple[datetime, str]:
         raise ValueError(
             f"{stamp[:40]!r} is no time with a zone. Begin each line like this: 2023-05-08T13:56:00Z Hello"
         )
+    if sent_at.year not in _YEARS:
+        raise ValueError(f"{stamp[:40]!r} is too far away. A line may be of the years {_YEARS[0]} to {_YEARS[-1]}.")
     return sent_at, text
 
 

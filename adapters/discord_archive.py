@@ -16,7 +16,7 @@ from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from bot.attachments import named
 from bot.chat import AttachedFile
 from memory.errors import InvalidInput
-from memory.records import Archive, PastMessage
+from memory.records import EARLIEST, LATEST, Archive, PastMessage
 
 _LARGEST = 1 << 30  # bytes; larger ones are to be exported in parts
 _SPOKEN = ("Default", "Reply")
@@ -26,6 +26,7 @@ _THREADS = ("GuildPublicThread", "GuildNewsThread", _PRIVATE_THREAD)
 _DIRECT = "DirectTextChat"
 
 Snowflake = Annotated[str, Field(pattern=r"^[0-9]{1,20}$")]
+_Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
 
 
 class _Author(BaseModel):
@@ -43,8 +44,8 @@ class _Attachment(BaseModel):
 class _Message(BaseModel):
     id: Snowflake
     type: str
-    timestamp: AwareDatetime
-    edited: AwareDatetime | None = Field(default=None, alias="timestampEdited")
+    timestamp: _Moment
+    edited: _Moment | None = Field(default=None, alias="timestampEdited")
     content: str
     author: _Author
     attachments: tuple[_Attachment, ...] = ()

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -22,7 +22,7 @@ from adapters.slack_events import ChannelKind, conversation_in, file_of, moment_
 from adapters.slack_text import from_slack
 from bot.attachments import named
 from memory.errors import InvalidInput
-from memory.records import Archive, PastMessage, check_audience, check_person
+from memory.records import EARLIEST, LATEST, Archive, PastMessage, check_audience, check_person
 
 _MOST_FILES = 500_000
 _LARGEST_FILE = 64 << 20  # bytes, of one day of one channel
@@ -73,6 +73,14 @@ class _Edited(BaseModel):
     ts: str
 
 
+class _File(BaseModel):
+    id: str | None = None
+    name: str | None = None
+    title: str | None = None
+    mimetype: str | None = None
+    size: int | None = None
+
+
 class _Post(BaseModel):
     """A message, or something else that stands between messages."""
 
@@ -84,7 +92,7 @@ class _Post(BaseModel):
     ts: str = ""
     thread_ts: str | None = None
     text: str | None = None
-    files: tuple[dict[str, Any], ...] | None = None
+    files: tuple[_File, ...] | None = None
     edited: _Edited | None = None
 
 
@@ -230,7 +238,7 @@ def _past(post: _Post, channel: _Channel, workspace: _Workspace) -> PastMessage 
     ):
         return None
     words = from_slack(post.text or "", bot_user=_SLACK_ITSELF, names=workspace.names)
-    text = named(words, tuple(file_of(file) for file in post.files or () if file.get("id")))
+    text = named(words, tuple(file_of(file.model_dump()) for file in post.files or () if file.id))
     if not text:
         return None
     thread = post.thread_ts if post.thread_ts != post.ts else None
@@ -251,6 +259,9 @@ def _past(post: _Post, channel: _Channel, workspace: _Workspace) -> PastMessage 
 
 def _moment(ts: str) -> datetime:
     try:
-        return moment_of(ts)
+        moment = moment_of(ts)
     except (ValueError, OverflowError) as error:
         raise InvalidInput("A message in this archive has no date. Nothing was imported.") from error
+    if not EARLIEST <= moment <= LATEST:
+        raise InvalidInput(f"A message in this archive is of the year {moment.year}. Nothing was imported.")
+    return moment

@@ -15,6 +15,10 @@ from memory.parameters import MemoryParameters
 DEFAULTS = MemoryParameters()
 """The numbers of the memory system, from which its settings take their defaults."""
 
+YEAR_HOURS = 8_784
+CENTURY_DAYS = 36_525
+"""The longest spans that settings may name: longer ones reach beyond what a date can say."""
+
 Ids = Annotated[str | None, AfterValidator(check_ids)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 

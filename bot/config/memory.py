@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Literal
 
-from bot.config.fields import DEFAULTS, Share, setting
+from bot.config.fields import CENTURY_DAYS, DEFAULTS, YEAR_HOURS, Share, setting
 from bot.config.models import ModelSettings
 from bot.config.speaking import SpeakingSettings
 from bot.config.tiers import TierSettings
@@ -126,7 +126,9 @@ class MemorySettings(SpeakingSettings, ModelSettings, TierSettings):
         ge=4,
         le=10_000,
     )
-    journal_expiry_days: float = setting(365.0, "Age at which a journal entry goes out of sight, in days.", "90", gt=0)
+    journal_expiry_days: float = setting(
+        365.0, "Age at which a journal entry goes out of sight, in days.", "90", gt=0, le=CENTURY_DAYS
+    )
     journal_tail_entries: int = setting(
         DEFAULTS.journal_tail_entries, "Newest journal entries shown with a message, at most.", "10", ge=0, le=200
     )
@@ -171,9 +173,15 @@ class MemorySettings(SpeakingSettings, ModelSettings, TierSettings):
     window_summary_max_words: int = setting(
         DEFAULTS.window_summary_max_words, "Words of the digest of what left the window.", "200", ge=20, le=2_000
     )
-    session_idle_minutes: float = setting(30.0, "Silence that ends a session, in minutes.", "30", gt=0)
+    session_idle_minutes: float = setting(
+        30.0, "Silence that ends a session, in minutes.", "30", gt=0, le=60 * YEAR_HOURS
+    )
     closed_scope_days: float = setting(
-        30.0, "Days for which memory of a server is kept, read by nobody, after the bot has left it.", "30", gt=0
+        30.0,
+        "Days for which memory of a server is kept, read by nobody, after the bot has left it.",
+        "30",
+        gt=0,
+        le=CENTURY_DAYS,
     )
 
     @property

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, BeforeValidator, SecretStr, field_validator
 from sqlalchemy import make_url
 
-from bot.config.fields import setting
+from bot.config.fields import YEAR_HOURS, setting
 from memory.mirror.process import MirrorAddress
 
 _PRICE = re.compile(r"([\w.-]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
@@ -29,8 +29,8 @@ class ProcessSettings(BaseModel):
         None, "The database. Without one: keepsake.db in DATA_DIR.", "sqlite:////var/lib/keepsake/keepsake.db"
     )
     backup_dir: Path | None = setting(None, "Folder for backups made by the clock. Without one: none.", "/srv/backups")
-    backup_every_hours: float = setting(24.0, "How often a backup is made.", "24", gt=0)
-    backup_keep: int = setting(7, "How many of those backups are kept; older ones are deleted.", "7", ge=1)
+    backup_every_hours: float = setting(24.0, "How often a backup is made.", "24", gt=0, le=YEAR_HOURS)
+    backup_keep: int = setting(7, "How many of those backups are kept; older ones are deleted.", "7", ge=1, le=10_000)
     turso_url: str | None = setting(
         None,
         "A Turso database in which memory is mirrored, and from which it comes back. Needs the extra turso.",
@@ -40,7 +40,7 @@ class ProcessSettings(BaseModel):
     sync_messages: bool = setting(
         False, "Whether what is said is mirrored word for word too, beside what is remembered of it.", "true"
     )
-    idle_sweep_seconds: float = setting(60.0, "How often idle sessions are looked for.", "60", gt=0)
+    idle_sweep_seconds: float = setting(60.0, "How often idle sessions are looked for.", "60", gt=0, le=86_400)
     reminder_sweep_seconds: float = setting(5.0, "How often reminders that are due are looked for.", "5", ge=0.1, le=60)
     mcp_config: Path | None = setting(
         None, "JSON file that names MCP servers, whose tools the model may use; see docs/tools.md.", "mcp.json"

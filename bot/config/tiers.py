@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from bot.config.fields import DEFAULTS, setting
+from bot.config.fields import CENTURY_DAYS, DEFAULTS, setting
 from memory.parameters import TreeMode
 
 
@@ -22,16 +22,28 @@ class TierSettings(BaseModel):
     hot_tasks: int = setting(DEFAULTS.hot_tasks, "Pending tasks in the hot state.", "10", ge=1, le=200)
     hot_projects: int = setting(DEFAULTS.hot_projects, "Projects in the hot state.", "5", ge=1, le=100)
     warm_max_kb: int = setting(
-        DEFAULTS.warm_max_kb, "Size of the recent entries of a scope together, in KB of 1,024 bytes.", "50", ge=1
+        DEFAULTS.warm_max_kb,
+        "Size of the recent entries of a scope together, in KB of 1,024 bytes.",
+        "50",
+        ge=1,
+        le=100_000,
     )
     warm_retention_days: float = setting(
-        30.0, "Age after which a recent entry that is worth too little is archived, in days.", "30", gt=0
+        30.0,
+        "Age after which a recent entry that is worth too little is archived, in days.",
+        "30",
+        gt=0,
+        le=CENTURY_DAYS,
     )
     warm_eviction_threshold: float = setting(
         DEFAULTS.warm_eviction_threshold, "Worth below which such an entry is archived.", "0.3", ge=0, le=1
     )
     cold_retention_years: float = setting(
-        DEFAULTS.cold_retention_years, "Years for which an archived entry is kept once nobody asks for it.", "10", gt=0
+        DEFAULTS.cold_retention_years,
+        "Years for which an archived entry is kept once nobody asks for it.",
+        "10",
+        gt=0,
+        le=100,
     )
     tree_max_nodes: int = setting(
         DEFAULTS.tree_max_nodes, "Categories of a scope, the root included.", "50", ge=5, le=1_000
@@ -51,7 +63,7 @@ class TierSettings(BaseModel):
         DEFAULTS.retrieved_entries, "Recent and archived events shown with a message, at most.", "5", ge=0, le=50
     )
     tree_prune_days: float = setting(
-        60.0, "Days after which a category that holds nothing and was not used goes.", "60", gt=0
+        60.0, "Days after which a category that holds nothing and was not used goes.", "60", gt=0, le=CENTURY_DAYS
     )
     consolidation_hours: float = setting(
         2.0, "Hours between two quick consolidations; a daily one begins with each day.", "2", ge=0.1, le=24

@@ -45,7 +45,7 @@ from memory.records.journal import (
     NumberedEntry,
     ResultPlace,
 )
-from memory.records.past import Archive, PastMessage
+from memory.records.past import EARLIEST, LATEST, Archive, PastMessage
 from memory.records.reminders import Reminder, ReminderState
 from memory.records.scopes import (
     Reach,
@@ -94,7 +94,9 @@ from memory.records.work import (
 
 __all__ = [
     "BLOCK_LABELS",
+    "EARLIEST",
     "HUMAN",
+    "LATEST",
     "PERSONA",
     "ROOT",
     "WANTS_FORGOTTEN",

@@ -7,7 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+
+EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+LATEST = datetime(2100, 1, 1, tzinfo=UTC)
+"""Between these lies when people said something. Memory counts weeks and years forwards and backwards from it, and so
+may not stand at the end of what a date can say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +28,7 @@ class PastMessage:
         channel: the key of the channel in which the platform's id is unique: a thread's own where it has no other.
         platform_id: the platform's id.
         text: in plain words; never empty.
-        sent_at: when it was said.
+        sent_at: when it was said, from ``EARLIEST`` to ``LATEST``.
         edited_at: when its author last changed it; None for never.
     """
 

@@ -123,6 +123,12 @@ def test_a_line_without_a_whole_time_is_refused_with_an_example(line: str) -> No
         parse_stamped(line)
 
 
+@pytest.mark.parametrize("stamp", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "1969-07-20T20:17:00Z"])
+def test_a_line_of_an_age_that_memory_cannot_stand_at_is_refused(stamp: str) -> None:
+    with pytest.raises(ValueError, match="too far away"):
+        parse_stamped(f"{stamp} Hello")
+
+
 def test_a_pipe_is_read_line_by_line_whatever_its_bytes() -> None:
     read = pipe_reader(io.TextIOWrapper(io.BytesIO(b"one\ncaf\xe9\n\nlast without an end")))
     assert [read() for _ in range(5)] == ["one", "caf\ufffd", "", "last without an end", None]

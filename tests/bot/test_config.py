@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from annotated_types import Le
 
 from bot.config import ConfigurationError, Settings, load_settings
 from bot.env_file import unknown_names
@@ -98,6 +99,25 @@ def test_every_problem_is_named_at_once_with_an_example() -> None:
         "SLACK_BOT_TOKEN",
     ]
     assert all("Example: " in line for line in found)
+
+
+def test_a_number_beyond_all_bounds_is_named_whichever_setting_it_stands_in() -> None:
+    numbers = [name for name, field in Settings.model_fields.items() if field.annotation in {int, float}]
+    for value in ("1e300", "999999999999999999999999", "nan", "inf"):
+        named = {line.partition(":")[0] for line in problems(**dict.fromkeys(numbers, value))}
+        assert named >= {name.upper() for name in numbers}
+
+
+def test_the_longest_spans_that_are_taken_are_dates_still() -> None:
+    longest = {
+        name: limit.le
+        for name, field in Settings.model_fields.items()
+        for limit in field.metadata
+        if field.annotation is float and isinstance(limit, Le)
+    }
+    parameters = load_settings(longest, env_file=None).memory_parameters
+    assert datetime(2026, 1, 1, tzinfo=UTC) - parameters.journal_expiry > datetime(1900, 1, 1, tzinfo=UTC)
+    assert parameters.session_idle < timedelta(days=370)
 
 
 @pytest.mark.parametrize(

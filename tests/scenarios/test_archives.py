@@ -232,6 +232,10 @@ def _cut(folder: Path) -> Path:
     return path
 
 
+def _of_another_age(folder: Path) -> Path:
+    return slack_file(folder, **{"general/2020-09-14.json": [{**post(1, "U1", "hello"), "ts": "253402300799.000100"}]})
+
+
 def _undated(folder: Path) -> Path:
     return slack_file(folder, **{"general/2020-09-14.json": [{**post(1, "U1", "hello"), "ts": "yesterday"}]})
 
@@ -243,6 +247,19 @@ def _undated(folder: Path) -> Path:
         (_outside, "outside of itself"),
         (_cut, "no zip file, or damaged"),
         (_undated, "has no date"),
+        (_of_another_age, "of the year 9999"),
+        (
+            lambda folder: slack_file(folder, **{"D1/2020-09-14.json": [post(1, "U1", "", files=[{"name": True}])]}),
+            "D1/2020-09-14.json",
+        ),
+        (
+            lambda folder: discord_file(folder, messages=[said(0, "11", "hi", timestamp="0001-01-01T00:00:00+14:00")]),
+            "messages.0.timestamp",
+        ),
+        (
+            lambda folder: discord_file(folder, messages=[said(0, "11", "hi", timestampEdited="9999-12-31T23:00:00Z")]),
+            "messages.0.timestampEdited",
+        ),
         (lambda folder: slack_file(folder, **{"general/2020-09-14.json": b"{"}), "general/2020-09-14.json"),
         (lambda folder: slack_file(folder, **{"users.json": [{"id": "U1"}]}), "--team T01ABCDEF"),
         (lambda folder: discord_file(folder, messages=[said(0, "eleven", "hello")]), "messages.0.author.id"),
