@@ -22,11 +22,15 @@ from memory.policy.audience import reach_of_scope
 from memory.policy.category_tree import inclusive, pretty
 from memory.policy.hot_state import shown_value, size_of
 from memory.policy.text import clean
+from memory.policy.tier_trend import Fill, trends
 from memory.processes.consolidator import MEMORY_PAGE
+from memory.processes.tier_metrics import TierMetrics
 from memory.processes.undo import By
 from memory.records import Change, Scope
 
 tier_commands = typer.Typer()
+
+_REPORTS = 100
 
 
 @tier_commands.command("hot")
@@ -145,8 +149,13 @@ def cold(  # noqa: PLR0917  # Typer makes options of them
 
 
 @tier_commands.command("metrics")
-def metrics(
-    person: SomePerson = None, audience: Audience = None, agent_id: AgentId = None, data_dir: DataDir = None
+def metrics(  # noqa: PLR0917  # Typer makes options of them
+    person: SomePerson = None,
+    audience: Audience = None,
+    agent_id: AgentId = None,
+    report: Annotated[bool, typer.Option("--report", help="Also how full the tiers are.")] = False,
+    trend: Annotated[bool, typer.Option("--trend", help="Also how sizes went over the last week.")] = False,
+    data_dir: DataDir = None,
 ) -> None:
     """How large the tiers are, and what happened to them."""
 
@@ -155,9 +164,37 @@ def metrics(
         found = await app.system.tier_meter.measure(scope)
         last = found.last_consolidation
         told = {"last_consolidation": last.isoformat() if last else None, "timestamp": found.timestamp.isoformat()}
-        return headed(scope, **{**asdict(found), **told})
+        row = headed(scope, **{**asdict(found), **told})
+        if report:
+            row["report"] = [
+                {"name": one.name, "size": one.size, "limit": one.limit, "percent": one.percent, "bar": one.bar}
+                for one in _fills(app, found)
+            ]
+        if trend:
+            row["trend"] = await _trend_rows(app, scope)
+        return row
 
     print_json(with_memory(data_dir, look))
+
+
+def _fills(app: Application, found: TierMetrics) -> tuple[Fill, ...]:
+    stores = app.system.stores
+    tree, warm_bytes = stores.tree.limits, round(found.warm_memory_size_kb * 1_024)
+    return (
+        Fill(name="hot_bytes", size=found.hot_memory_size_bytes, limit=stores.hot.limits.max_bytes),
+        Fill(name="warm_bytes", size=warm_bytes, limit=stores.warm.limits.max_bytes),
+        Fill(name="tree_bytes", size=found.tree_index_size_bytes, limit=tree.max_bytes),
+        Fill(name="tree_nodes", size=found.tree_node_count, limit=tree.nodes),
+    )
+
+
+async def _trend_rows(app: Application, scope: Scope) -> dict[str, Any]:
+    reports = await app.system.stores.consolidations.reports(scope, limit=_REPORTS)
+    found = trends(reports, now=app.clock.now(), zone=app.system.parameters.zone)
+    return {
+        name: {"days": {day.isoformat(): size for day, size in one.days.items()}, "change": one.change}
+        for name, one in found.items()
+    }
 
 
 def _json_object(text: str) -> dict[str, Any]:

@@ -48,10 +48,18 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested:
-    """How many entries daily notes gave, and how many were known."""
+    """What came of reading daily notes.
+
+    Attributes:
+        stored, skipped: entries that they gave, and that were known.
+        refused: what was not read and why, in sentences; empty where all was.
+        warnings: what they lack to be of use later.
+    """
 
     stored: int = 0
     skipped: int = 0
+    refused: str = ""
+    warnings: int = 0
 
 
 class Ingest(Protocol):
@@ -202,7 +210,13 @@ class Consolidator:
         except MemorySystemError as error:
             _log.warning("ingest_failed", error=type(error).__name__)
             return replace(report, ingest_error=str(error))
-        return replace(report, ingested_facts=found.stored, ingest_skipped=found.skipped)
+        return replace(
+            report,
+            ingested_facts=found.stored,
+            ingest_skipped=found.skipped,
+            ingest_error=found.refused,
+            ingest_warnings=found.warnings,
+        )
 
     async def _proposed(self, scope: Scope) -> tuple[TreeOperation, ...] | None:
         try:

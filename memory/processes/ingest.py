@@ -18,6 +18,7 @@ from memory.database import Database
 from memory.errors import InvalidInput, ModelError
 from memory.note_files import NoteFiles
 from memory.parameters import ParametersInForce
+from memory.policy.completeness import completeness_of
 from memory.policy.daily_notes import NotedFact, day_of, facts_from, facts_in, noted_at, own_part
 from memory.policy.distillation import details_of, distilled
 from memory.policy.fact_text import text_hash
@@ -47,6 +48,7 @@ class IngestReport:
         llm_fallbacks: notes of which the rule was asked because the model failed.
         facts: what was stored, or would be.
         refused: what was not read and why, a sentence each.
+        warnings: what the new notes lack to be of use later, each with the name of its note.
     """
 
     files_scanned: int = 0
@@ -57,6 +59,7 @@ class IngestReport:
     llm_fallbacks: int = 0
     facts: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +118,12 @@ class NoteIngest:
     async def ingest(self, scope: Scope, *, job: str, whole: bool) -> Ingested:
         """Take in the notes of a scope that are new, as the work of a job. Raises NotesUnavailable, StorageError."""
         report = await self.read(scope, job=job, days=None if whole else _LOOKED_THROUGH_DAYS)
-        return Ingested(stored=report.facts_stored, skipped=report.facts_skipped)
+        return Ingested(
+            stored=report.facts_stored,
+            skipped=report.facts_skipped,
+            refused=" ".join(report.refused),
+            warnings=len(report.warnings),
+        )
 
     async def note(self, scope: Scope, name: str) -> str | None:
         """The whole text of a note; None where there is none.
@@ -173,6 +181,7 @@ class NoteIngest:
     ) -> IngestReport:
         said = None if model is None else await self._asked(scope, note, model)
         found = await asyncio.to_thread(facts_in, note.own) if said is None else said
+        lacking = await asyncio.to_thread(completeness_of, note.own)
         new = await self._unknown(scope, found) if dry_run else await self._stored(scope, note, found, job=job)
         return replace(
             report,
@@ -181,6 +190,7 @@ class NoteIngest:
             facts_skipped=report.facts_skipped + len(found) - len(new),
             llm_fallbacks=report.llm_fallbacks + (model is not None and said is None),
             facts=(*report.facts, *new),
+            warnings=(*report.warnings, *(f"{note.name}: {told}" for told in lacking.warnings)),
         )
 
     async def _asked(self, scope: Scope, note: _Note, model: ChatModel) -> list[NotedFact] | None:

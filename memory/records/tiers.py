@@ -149,7 +149,8 @@ class ConsolidationReport:
         id: its job is ``consolidate:<id>``.
         at: when.
         ingested_facts, ingest_skipped: entries that daily notes gave, and those known already.
-        ingest_error: why the notes could not be read; empty where they could.
+        ingest_error: why notes could not be read; empty where all could.
+        ingest_warnings: what the notes that were read lack to be of use later; see ``policy.completeness``.
         evicted_warm, archived_cold: entries that left the warm tier, and those that came into the cold one.
         promoted: what was copied into the hot state.
         pruned_nodes: categories let go of.
@@ -167,6 +168,7 @@ class ConsolidationReport:
     ingested_facts: int = 0
     ingest_skipped: int = 0
     ingest_error: str = ""
+    ingest_warnings: int = 0
     evicted_warm: int = 0
     archived_cold: int = 0
     promoted: int = 0

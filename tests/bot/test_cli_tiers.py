@@ -122,6 +122,10 @@ def test_notes_are_taken_in_and_consolidated(keepsake: Command, tmp_path: Path) 
     [report] = value_of(keepsake("memory", "consolidate", *ANN, "--mode", "daily").out)["reports"]
     assert (report["mode"], report["agent_id"], report["warm_entries"]) == ("daily", SLUG, 1)
     assert value_of(keepsake("consolidate", "--data-dir", "data").out) == {"mode": "quick", "scopes": 1}
+    numbers = value_of(keepsake("memory", "metrics", *ANN, "--report", "--trend").out)
+    [nodes] = [row for row in numbers["report"] if row["name"] == "tree_nodes"]
+    assert (nodes["size"], nodes["limit"], nodes["bar"]) == (5, 50, "#.........")
+    assert list(numbers["trend"]["warm_entries"]["days"].values()) == [1.0]
 
 
 def test_a_text_is_distilled_by_rule_or_by_an_endpoint(keepsake: Command, endpoint: Endpoint, tmp_path: Path) -> None:

@@ -101,6 +101,7 @@ async def test_what_a_person_writes_is_taken_in_once_and_stays_in_the_note(house
     note = house.write("## Garden\n- [x] Planted the quinces\n- We decided to buy a fence\n")
     report = await house.system.consolidator.run(ANN, Mode.DAILY)
     assert (report.ingested_facts, report.ingest_skipped, report.ingest_error) == (2, 0, "")
+    assert report.ingest_warnings == 1
     found = {entry.text: entry for entry in await house.system.stores.warm.all(ANN)}
     assert {text: (entry.category, entry.importance) for text, entry in found.items()} == {
         "Planted the quinces": ("garden", 0.7),
@@ -119,6 +120,9 @@ async def test_a_note_that_was_changed_is_read_again_and_known_words_are_skipped
     report = await house.read()
     assert (report.facts_found, report.facts_stored, report.facts_skipped) == (2, 1, 1)
     assert report.facts == ("Bought a fence",)
+    house.write("- [x] Bought a fence\nWe chose green")
+    [warning] = (await house.read()).warnings
+    assert warning == f"{TODAY}: Line 2: a decision without a next step: We chose green"
 
 
 async def test_an_old_note_is_taken_in_by_the_monthly_consolidation(house: House) -> None:
@@ -201,6 +205,8 @@ async def test_what_is_no_plain_note_is_refused_with_a_sentence_and_the_others_a
     report = await house.read()
     assert await house.kept() == ["Planted the quinces"]
     assert report.files_scanned == 2
+    told = (await house.system.consolidator.run(ANN, Mode.DAILY)).ingest_error
+    assert "link.md is a link, which is not followed." in told
     assert sorted(report.refused) == [
         "binary.md is no text in UTF-8. Save it as such.",
         "folder.md is no plain file.",
