@@ -30,7 +30,7 @@ from memory.multilingual import MultilingualEmbedder
 from memory.parameters import MemoryParameters
 from memory.person import PersonMemory
 from memory.ports import SystemClock
-from memory.processes.retriever import Wanted
+from memory.processes.wanted import Wanted
 from memory.records import NewMessage, SearchHit
 from memory.system import MemorySystem, open_memory
 from memory.tokens import TiktokenCounter

@@ -89,15 +89,7 @@ class Paging:
 
     async def recall_search(self, query: str, *, limit: int, evicted_only: bool) -> list[SearchHit]:
         """Search past messages: those that left the window, or all."""
-        embedded = await self._services.retriever.embed(query)
-        return await self._stores.recall.search(
-            self._place.reach,
-            query,
-            limit=limit,
-            evicted_only=evicted_only,
-            embedded=embedded,
-            periods=await self._services.retriever.periods(self._place.reach, query),
-        )
+        return await self._services.retriever.messages(self._place.reach, query, limit=limit, evicted_only=evicted_only)
 
     async def tree_search(self, exchange: Exchange, query: str, *, limit: int) -> TreeFindings:
         """Search by the tree of categories. What is given counts as used where anything may be kept."""

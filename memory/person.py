@@ -34,7 +34,7 @@ from memory.processes.journaling import without_secrets
 from memory.processes.learner import LEARN
 from memory.processes.mirroring import MIRROR
 from memory.processes.prompt_sizes import PromptSize
-from memory.processes.retriever import Wanted
+from memory.processes.wanted import Wanted
 from memory.prompt.assembler import Gathered, Prompt, fixed_tokens, message_tokens
 from memory.prompt.fitting import fit_talk
 from memory.records import (

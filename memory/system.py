@@ -29,7 +29,7 @@ from memory.ports import ChatModel, Clock, Embedder, SystemClock, TokenCounter
 from memory.privacy import Privacy
 from memory.process_lock import ProcessLock
 from memory.processes.importer import Importer
-from memory.processes.retriever import Wanted
+from memory.processes.wanted import Wanted
 from memory.records import Reach, SearchHit
 from memory.services import Services
 from memory.tidying import tidy

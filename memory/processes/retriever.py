@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -28,6 +28,7 @@ from memory.policy.time_expressions import Period
 from memory.ports import Clock, EmbeddedQuery
 from memory.processes.times_asked import TimesAsked
 from memory.processes.tree_search import Routes, TreeSearch
+from memory.processes.wanted import Wanted
 from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore
 from memory.stores.episodes import EpisodeStore
@@ -47,48 +48,12 @@ _QUERY_CHARACTERS = 1_000
 # A search takes some hundredths of a second; what takes this long would keep the person waiting for nothing.
 _DEADLINE_SECONDS = 5.0
 
-_OVERFETCH = 3  # no source asks for the candidates of more results for each one wanted
-
 _Search = Callable[..., Awaitable[list[SearchHit]]]
 
 _LATELY = timedelta(hours=1)
 
 # Its words hardly matter: without a floor, whatever is nearest is found, and its rows are read.
 _TRIAL_QUERY = "What did I say today?"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """How much is looked for, at most; with 0 a source is not searched.
-
-    Attributes:
-        hits: messages and documents together.
-        entries: what is filed in the categories that the message is about.
-        by_tree_alone: meanings are not compared: what is filed is also found by its words, and so are facts.
-    """
-
-    hits: int = 0
-    facts: int = 0
-    episodes: int = 0
-    procedures: int = 0
-    entries: int = 0
-    by_tree_alone: bool = False
-
-    @property
-    def nothing(self) -> bool:
-        """Whether no source is to be searched."""
-        return not any(self.most.values())
-
-    @property
-    def most(self) -> dict[Source, int]:
-        """The same by source; messages and documents count as messages."""
-        return {
-            Source.RECALL: self.hits,
-            Source.FACT: self.facts,
-            Source.EPISODE: self.episodes,
-            Source.PROCEDURE: self.procedures,
-            Source.ENTRY: self.entries,
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +157,7 @@ class Retriever:
         searches = self._searches(
             scope, reach, query, wanted, found, exclude=exclude, floor=floor, periods=periods, routes=routes
         )
-        look_up = partial(self._search.looked_up, reach, query, embedded, _limits(wanted, exclude))
+        look_up = partial(self._search.looked_up, reach, query, embedded, wanted.candidates(exclude))
         await self._search_all(look_up, searches, found, facts_are_filed=wanted.by_tree_alone)
         answers = dict(found)
         failed = tuple(source for source in searches if source not in answers)
@@ -209,6 +174,37 @@ class Retriever:
             failed=[source.value for source in failed],
         )
         return Retrieved(hits=hits, failed=failed)
+
+    async def messages(self, reach: Reach, query: str, *, limit: int, evicted_only: bool) -> list[SearchHit]:
+        """The messages that answer a query best, best first, as a turn finds them: by what was learned from them, too.
+
+        Args:
+            reach: what may be read.
+            query: any text.
+            limit: hits at most.
+            evicted_only: leave out what still stands in a window.
+
+        Raises:
+            StorageError: the database cannot be used.
+        """
+        query = shortened(query)
+        embedded, periods = await self.embed(query), await self.periods(reach, query)
+        limits = Wanted(facts=limit).candidates() | {Source.RECALL: limit}
+
+        async def search() -> list[SearchHit]:
+            known = await self._search.looked_up(reach, query, embedded, limits)
+            facts = await self._facts.search(reach, query, limit=limit, embedded=known)
+            return await self._recall.search(
+                reach,
+                query,
+                limit=limit,
+                evicted_only=evicted_only,
+                embedded=known,
+                periods=periods,
+                besides=_learned_from(facts),
+            )
+
+        return await self._database.read_in_one_trip(search)
 
     def failed_lately(self) -> Mapping[Source, datetime]:
         """The sources that could not be searched at times within the last hour, and when they last could not."""
@@ -264,7 +260,7 @@ class Retriever:
                 embedded=embedded,
                 periods=periods,
                 floor=floor,
-                besides={message_id for fact in found.get(Source.FACT, ()) for message_id in fact.message_ids},
+                besides=_learned_from(found.get(Source.FACT, ())),
             )
             searches[Source.ARCHIVAL] = partial(
                 self._archival.search, scope, reach, query, limit=limit, trace=trace, floor=floor
@@ -330,14 +326,9 @@ class Retriever:
         return await self._search.embedded(shortened(query))
 
 
-def _limits(wanted: Wanted, exclude: Collection[int]) -> dict[Source, int]:
-    """For how many results of each source there must be candidates; with 0 it is only told whether it holds any."""
-    limits = {source: _OVERFETCH * most for source, most in wanted.most.items()}
-    return limits | {
-        Source.RECALL: wanted.hits + len(exclude) if wanted.hits else 0,
-        Source.ARCHIVAL: _OVERFETCH * wanted.hits,
-        Source.ENTRY: 0,  # what is filed is looked up by category
-    }
+def _learned_from(facts: Sequence[SearchHit]) -> frozenset[int]:
+    """The messages that facts were learned from."""
+    return frozenset(message_id for fact in facts for message_id in fact.message_ids)
 
 
 def shortened(query: str) -> str:

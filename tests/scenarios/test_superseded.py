@@ -18,6 +18,12 @@ QUESTION = "Do I live in Oslo, city of my dreams?"
 async def moved(world: World, city: str, before: Fact | None) -> Fact:
     """Say so, and let it be learned in place of what was known."""
     await world.say(MOVES[city])
+    candidate = Candidate(text=f"User lives in {city}", subject="user", predicate="lives_in", object=city)
+    return await learned(world, candidate, before)
+
+
+async def learned(world: World, candidate: Candidate, before: Fact | None = None) -> Fact:
+    """Let something be learned from what was said last."""
     world.clock.advance(days=30)
     memory = world.memory()
     said = (await world.system.stores.recall.window(memory.place.scope, memory.place.conversation))[-2]
@@ -25,7 +31,7 @@ async def moved(world: World, city: str, before: Fact | None) -> Fact:
         fact = await world.system.stores.facts.add(
             memory.place.scope,
             tx,
-            candidate=Candidate(text=f"User lives in {city}", subject="user", predicate="lives_in", object=city),
+            candidate=candidate,
             change=Change(actor="system", reason="learned", source_message=said.id),
             at=said.sent_at,
             replaces=[] if before is None else [before.id],
@@ -87,6 +93,10 @@ async def test_what_the_person_corrected_stands_behind_what_is_as_much_alike(tmp
 async def test_a_message_is_found_by_what_was_learned_from_it(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
         await moved(world, "Porto", None)
+        await world.say("Certainly so.")
+        await learned(world, Candidate(text="User has jasmine tea from the old kettle"))
         for number in range(60):
             await world.say(f"The user lives for music, number {number}.")
         assert (await found(world, "user lives porto", Source.RECALL))[0] == MOVES["Porto"]
+        by_the_model = await world.memory().paging.recall_search("the jasmine tea kettle", limit=5, evicted_only=False)
+        assert "Certainly so." in [hit.text for hit in by_the_model]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine, event
 
-from memory.processes.retriever import Wanted
-from memory.records import Change, NewEntry, Source
+from memory.processes.wanted import Wanted
+from memory.records import Candidate, Change, NewEntry, Source
 from tests.world import World, running
 
 
@@ -46,6 +46,25 @@ def counted() -> Iterator[list[str]]:
         yield executed
     finally:
         event.remove(Engine, "before_cursor_execute", note)
+
+
+async def test_a_search_of_all_sources_takes_as_many_statements_however_much_there_is(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        place, stores = world.memory().place, world.system.stores
+        await world.say("I saw a heron at the lake.")
+        for number in range(2):
+            async with world.system.transaction() as tx:
+                candidate = Candidate(text=f"User counted {number} herons", subject="user", predicate="counted")
+                change = Change(actor="system", reason="learned")
+                await stores.facts.add(place.scope, tx, candidate=candidate, change=change, at=world.clock.now())
+                for page in range(20 * number + 1):
+                    await stores.archival.insert(place.scope, tx, content=f"The dam, page {number}.{page}")
+            await world.system.settle()
+            await world.system.search("console:ann", "heron", limit=1)  # which builds the indexes
+            with counted() as statements:
+                hits = await world.system.search("console:ann", "Which heron did I see?", limit=9)
+            assert len(statements) == 13, "\n\n".join(statements)
+            assert {hit.source for hit in hits} == {Source.RECALL, Source.FACT, Source.ARCHIVAL}
 
 
 async def test_without_entries_the_tree_takes_no_statement_and_else_one_or_three_where_a_category_is_meant(
