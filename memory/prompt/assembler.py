@@ -23,7 +23,7 @@ from memory.prompt.fitting import (
     as_json,
     fit_data,
     fit_history,
-    fit_lines,
+    fit_journal,
     fit_surroundings,
     fit_turn,
     message_tokens,
@@ -218,7 +218,7 @@ def _fitted_data(
     """The data block for which there is room besides its surroundings, and the hits in it."""
     bare = counter.count(sections.memory_data(around, ()))
     tail_room = min(parameters.journal_tail_tokens, int(room * parameters.retrieved_share))
-    around = replace(around, journal=fit_lines(gathered.journal, tail_room, counter.count))
+    around = fit_journal(around, gathered.journal, tail_room, room, counter.count)
     frame = counter.count(sections.memory_data(around, ()))
     left = room - (frame - bare)
     hits = gathered.hits if left > parameters.retrieved_min_room else ()

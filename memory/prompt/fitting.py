@@ -146,10 +146,21 @@ def _without_oldest_round(messages: Sequence[Message]) -> Sequence[Message]:
     return messages[next(starts, len(messages)) :]
 
 
-def fit_lines(lines: Sequence[str], room: int, count: Count) -> tuple[str, ...]:
-    """The newest (the last) lines that fit together."""
-    fitting = newest_that_fit([count(line) for line in lines], room)
-    return tuple(lines[len(lines) - fitting :])
+def fit_journal(around: Surroundings, lines: Sequence[str], share: int, room: int, count: Count) -> Surroundings:
+    """What stands beside the retrieved text, with the newest (the last) lines of the journal.
+
+    Args:
+        around: stays as it is.
+        lines: of the journal.
+        share: for the lines.
+        room: for the lines and what marks them as the journal.
+        count: estimates a text.
+    """
+    bare = count(memory_data(around, ()))
+    kept = tuple(lines[len(lines) - newest_that_fit([count(line) for line in lines], share) :])
+    while kept and count(memory_data(replace(around, journal=kept), ())) - bare > room:
+        kept = kept[1:]
+    return replace(around, journal=kept)
 
 
 def fit_surroundings(around: Surroundings, room: int, count: Count) -> Surroundings:

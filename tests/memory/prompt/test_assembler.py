@@ -188,6 +188,21 @@ def test_a_flooded_channel_leaves_half_of_the_room_to_the_person() -> None:
     assert prompt.request.messages[-1].parts[1] == words
 
 
+def test_a_journal_whose_marks_do_not_fit_any_more_is_left_out() -> None:
+    def with_journal(spare: int) -> Prompt:
+        gathered = replace(with_turn(user_message("word " * (200 - bare - spare))), journal=("word " * 10,), **alone)
+        return prompt_of(gathered, context_window_tokens=window, retrieved_share=1)
+
+    alone = {"history": (), "hits": ()}
+    window = small(200)
+    bare = prompt_of(replace(GATHERED, **alone)).report["memory_data"]
+    shown = ["<journal>" in with_journal(spare).request.messages[0].text for spare in range(9, 16)]
+    most = window - PARAMETERS.max_output_tokens
+    assert all(with_journal(spare).tokens <= most for spare in range(9, 16))
+    assert shown == sorted(shown)
+    assert (shown[0], shown[-1]) == (False, True)
+
+
 def test_fixed_parts_that_fill_the_window_are_an_error_that_says_what_to_raise() -> None:
     with pytest.raises(InvalidInput, match="CONTEXT_WINDOW_TOKENS"):
         prompt_of(GATHERED, context_window_tokens=small(50))
