@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, insert, or_, select
+from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, exists, insert, or_, select
 
 from memory.database import Database, Transaction
 from memory.records import InboxItem, Reach, Scope
@@ -24,16 +24,19 @@ from memory.stores.scoped import (
     scope_values,
 )
 
-# Made once, since making a statement takes longer than running it.
-_BEGUN_BY = and_(in_any_scope(messages), messages.c.id == inbox.c.message_id)
-_KEPT = and_(in_any_scope(sessions), sessions.c.id == messages.c.session_id, sessions.c.kept)
-_KEPT_EXCHANGE = (
-    select(messages.c.id)
-    .select_from(inbox)
-    .join(messages, _BEGUN_BY)
-    .join(sessions, _KEPT)
-    .where(in_any_scope(inbox), inbox.c.id == bindparam("of_item"))
+# Made once, since making a statement takes longer than running it. Each step is one row by its whole key: as a join,
+# SQLite would begin with all of a person's messages.
+_BEGUN_BY = (
+    select(inbox.c.message_id)
+    .where(
+        in_any_scope(inbox),
+        inbox.c.conversation == bindparam("of_conversation"),
+        inbox.c.platform_id == bindparam("of_message"),
+    )
+    .scalar_subquery()
 )
+_KEPT = exists().where(in_any_scope(sessions), sessions.c.id == messages.c.session_id, sessions.c.kept)
+_KEPT_EXCHANGE = select(messages.c.id).where(in_any_scope(messages), messages.c.id == _BEGUN_BY, _KEPT)
 _REMOVE = delete(table).where(in_any_scope(table), table.c.exchange_id.in_(bindparam("exchanges", expanding=True)))
 _ADD = insert(table)
 
@@ -67,7 +70,7 @@ class AnswerPostStore:
             item: the message; where it was deleted meanwhile, or is not to be kept, nothing is noted.
             posts: the platform's ids.
         """
-        of_item = {**scope_values(scope), "of_item": item.id}
+        of_item = {**scope_values(scope), "of_conversation": item.conversation, "of_message": item.platform_id}
         exchange_id = (await tx.connection.execute(_KEPT_EXCHANGE, of_item)).scalar()
         if exchange_id is None:
             return
