@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
 from memory.schema import listed, search_entries
-from memory.stores.scoped import closed_audiences, id_batches, in_reach
+from memory.stores.scoped import closed_audiences, id_batches, in_reach_by_key
 
 
 def entries_within(connection: Connection, reach: Reach, entry_ids: Collection[int]) -> list[Row[Any]]:
@@ -27,7 +27,7 @@ def entries_of(connection: Connection, reach: Reach, source: Source, record_ids:
     """The entries of these records that are within reach, with embedder and vector."""
     entry = search_entries.c
     columns = (entry.id, entry.person, entry.audience, entry.record_id, entry.embedder, entry.vector)
-    query: Select[Any] = select(*columns).where(in_reach(search_entries, reach), entry.source == source.value)
+    query: Select[Any] = select(*columns).where(in_reach_by_key(search_entries, reach), entry.source == source.value)
     rows: list[Row[Any]] = []
     for some_ids in id_batches(record_ids):
         rows += connection.execute(query.where(entry.record_id.in_(some_ids))).all()

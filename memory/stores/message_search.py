@@ -23,7 +23,7 @@ from memory.ports import EmbeddedQuery
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.stores.message_rows import hit_of_message, message_of_row
-from memory.stores.scoped import by_keys, in_reach, key_values
+from memory.stores.scoped import by_keys, in_reach_by_key, key_values
 from memory.stores.search import SearchStore
 from memory.stores.taught import Taught, taught_by
 
@@ -158,7 +158,7 @@ class MessageSearch:
         for period in self.periods:
             if period.end - period.start <= _LONGEST_PERIOD:
                 then = table.c.sent_at.between(period.start, period.end - _LEAST_STEP)
-                query = select(table.c.id).where(in_reach(table, self.reach), then)
+                query = select(table.c.id).where(in_reach_by_key(table, self.reach), then)
                 said.update(connection.execute(query.order_by(table.c.sent_at.desc()).limit(_MOST_OF_THEN)).scalars())
         return said
 

@@ -194,11 +194,13 @@ class RecallStore:
         at: datetime,
     ) -> int:
         """Take messages out of the window; how many. One that left it already keeps its reason."""
-        leaving = in_scope(table, scope) & table.c.id.in_(message_ids) & table.c.evicted_at.is_(None)
-        conversations = select(table.c.conversation).where(leaving)
+        # Whole rows, by their key: for the conversation alone SQLite would walk an index over all of the scope.
+        named = select(table).where(in_scope(table, scope), table.c.id.in_(message_ids))
+        conversations = {row.conversation for row in await tx.connection.execute(named)}
         in_window = in_scope(table, scope) & table.c.conversation.in_(conversations) & table.c.evicted_at.is_(None)
         rows = await tx.connection.execute(select(table.c.id, table.c.tokens).where(in_window))
         tokens = {row.id: row.tokens for row in rows}
+        leaving = in_scope(table, scope) & table.c.id.in_(tokens.keys() & set(message_ids))
         await tx.connection.execute(update(table).where(leaving).values(evicted_at=at, eviction_reason=reason.value))
         staying = [count for message_id, count in tokens.items() if message_id not in message_ids]
         evicted = len(tokens) - len(staying)

@@ -23,9 +23,11 @@ from sqlalchemy import (
     bindparam,
     delete,
     false,
+    func,
     insert,
     or_,
     select,
+    true,
     tuple_,
 )
 
@@ -81,6 +83,30 @@ def reach_values(reach: Reach) -> dict[str, Any]:
 def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     """The rows that a conversation of this reach may read: of closed scopes none."""
     return or_(*(_of_account(table, own) for own in reach.of_each))
+
+
+@lru_cache(_CONDITIONS_KEPT)
+def in_reach_by_key(table: FromClause, reach: Reach) -> ColumnElement[bool]:
+    """The same for a statement that goes on to ask for what follows the scope in a key, such as an id.
+
+    Of a reach over every audience ``in_reach`` names none, and SQLite would then walk all rows of the person.
+    """
+    return or_(*(_of_account(table, own) & _named_audiences(table, own) for own in reach.of_each))
+
+
+def _named_audiences(table: FromClause, reach: Reach) -> ColumnElement[bool]:
+    """The audiences under which there are rows of an account, one after the other by the key (a loose index scan)."""
+    if reach.audiences is not None:
+        return true()
+    other = table.alias()
+    first = select(func.min(other.c.audience).label("audience")).where(other.c.person == reach.person)
+    seen = first.cte("seen_audiences", recursive=True)
+    after = table.alias()
+    following = select(func.min(after.c.audience)).where(
+        after.c.person == reach.person, after.c.audience > seen.c.audience
+    )
+    seen = seen.union_all(select(following.scalar_subquery()).where(seen.c.audience.is_not(None)))
+    return table.c.audience.in_(select(seen.c.audience))
 
 
 def _of_account(table: FromClause, reach: Reach) -> ColumnElement[bool]:
