@@ -24,7 +24,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_en
 from sqlalchemy.pool import QueuePool
 
 from memory.errors import DatabaseUnavailable
-from memory.in_thread import by_trips, finished, immediate, present_connection, working_on
+from memory.in_thread import ThreadConnections, by_trips, finished, immediate, present_connection, working_on
 from memory.migrations import migrate
 from memory.sqlite_driver import Connector
 
@@ -66,7 +66,7 @@ class Database:
     def __init__(self, engine: AsyncEngine, direct: Engine, connector: Connector) -> None:
         self.engine = engine
         self.name = Path(engine.url.database or "").name
-        self._direct = direct
+        self._connections = ThreadConnections(direct)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._connector = connector
@@ -107,8 +107,11 @@ class Database:
         return await self.read_together(read)
 
     def _read_in_thread(self, read: Callable[[Connection], _Result]) -> _Result:
-        with self._direct.connect() as connection:
+        connection = self._connections.of_this_thread()
+        try:
             return read(connection)
+        finally:
+            connection.rollback()  # SQLAlchemy begins something at the first statement, SQLite does not
 
     @property
     def file(self) -> Path | None:
@@ -148,7 +151,8 @@ class Database:
     def _write_in_thread(
         self, work: Callable[[Transaction], Coroutine[Any, Any, _Result]]
     ) -> tuple[Transaction, _Result]:
-        with self._direct.connect() as connection, connection.begin():
+        connection = self._connections.of_this_thread()
+        with connection.begin():
             connection.exec_driver_sql("BEGIN IMMEDIATE")
             transaction = Transaction(immediate(connection))
             with working_on(connection):
@@ -189,7 +193,7 @@ class Database:
         """Close every connection, after what is being read."""
         await asyncio.to_thread(self._readers.shutdown)
         await asyncio.to_thread(self._writer.shutdown)
-        self._direct.dispose()
+        self._connections.close()
         await self.engine.dispose()
         await self._connector.settle()
 

@@ -13,12 +13,39 @@ from contextlib import contextmanager
 from threading import local
 from typing import Any, TypeVar, cast
 
-from sqlalchemy.engine import Connection
+from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 _Result = TypeVar("_Result")
 
 _here = local()  # not a context variable: what a thread hands to the event loop would carry it along
+
+
+class ThreadConnections:
+    """A connection for each thread that asks for one, kept open: it still has in memory what it read or wrote last.
+
+    Args:
+        engine: opens them.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._of_thread = local()
+        self._opened: list[Connection] = []
+
+    def of_this_thread(self) -> Connection:
+        """The connection of the present thread. Raises what the engine does where it cannot be opened."""
+        connection: Connection | None = getattr(self._of_thread, "connection", None)
+        if connection is None:
+            connection = self._of_thread.connection = self._engine.connect()
+            self._opened.append(connection)
+        return connection
+
+    def close(self) -> None:
+        """Close all of them, once no thread uses its own any more."""
+        for connection in self._opened:
+            connection.close()
+        self._engine.dispose()
 
 
 class _Immediate:
