@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import secrets
+import random
 from datetime import UTC, datetime, timedelta
 from threading import Lock
 
@@ -30,13 +30,14 @@ class IdSource:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._last = 0
+        self._random = random.Random()  # begins anywhere; nothing rests on an id that nobody can guess
         self._drawing = Lock()  # database threads draw as well as the event loop
 
     def next(self) -> int:
         """A new id."""
         milliseconds = max(0, (self._clock.now() - _EPOCH) // timedelta(milliseconds=1))
         # Half of the low bits are random, so that a run of ids within a millisecond does not spill over.
-        candidate = (milliseconds << _LOW_BITS) | secrets.randbits(_LOW_BITS - 1)
+        candidate = (milliseconds << _LOW_BITS) | self._random.getrandbits(_LOW_BITS - 1)
         with self._drawing:
             self._last = max(candidate, self._last + 1)
             return self._last

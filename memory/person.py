@@ -106,9 +106,9 @@ class PersonMemory:
         scope = self.place.scope
         [counted] = await self._counted([new])
 
-        async def store(tx: Transaction) -> Exchange:
+        async def store(tx: Transaction, opened: Session | None = None) -> Exchange:
             present = await self._owed(tx, item)
-            session = await self._session(tx, new.sent_at)
+            session = opened or await self._session(tx, new.sent_at)
             if present is not None and present.message_id is not None:
                 stored = await self._stores.recall.get(self.place.reach, [present.message_id])
                 if stored:
@@ -124,7 +124,7 @@ class PersonMemory:
 
         async def store_unless_idle(tx: Transaction) -> Exchange | None:
             session = await self._stores.sessions.open(scope, self.place.conversation)
-            return None if self._is_idle(session, new.sent_at) else await store(tx)
+            return None if self._is_idle(session, new.sent_at) else await store(tx, session)
 
         exchange = await self._services.database.write(store_unless_idle)
         if exchange is None:

@@ -90,20 +90,22 @@ class Journaling:
             return
         change = Change(actor="system", reason="a tool answered", source_message=exchange_id, session_id=session.id)
         calls = {call.id: call for stored in added for call in stored.message.tool_calls}
-        results = [(stored, result) for stored in added for result in stored.message.tool_results]
+        results = [
+            (stored, result) for stored in added for result in stored.message.tool_results if not result.is_memory
+        ]
         for stored, result in results:
-            if not result.is_memory:
-                await self._journal.append(
-                    session.scope,
-                    tx,
-                    category=JournalCategory.TOOL_RESULT,
-                    text=tool_line(calls.get(result.call_id), result),
-                    change=change,
-                    at=at,
-                    result=ResultPlace(message_id=stored.id, call_id=result.call_id),
-                    content=result.content,
-                )
-        await self.keep_short(session.scope, tx, at=at)
+            await self._journal.append(
+                session.scope,
+                tx,
+                category=JournalCategory.TOOL_RESULT,
+                text=tool_line(calls.get(result.call_id), result),
+                change=change,
+                at=at,
+                result=ResultPlace(message_id=stored.id, call_id=result.call_id),
+                content=result.content,
+            )
+        if results:
+            await self.keep_short(session.scope, tx, at=at)
 
     async def note_trim(
         self, session: Session, tx: Transaction, *, leaving: Sequence[StoredMessage], at: datetime

@@ -31,8 +31,6 @@ _log = structlog.get_logger(__name__)
 LEARN = "learn"
 
 _CONTEXT_MESSAGES = 5
-# Looked at for them: tool calls and their results, which have no text, stand between.
-_LOOKED_AT = 4 * _CONTEXT_MESSAGES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,13 +132,11 @@ class Learner:
         user = found[0]
         answers = await self._recall.answers(job.scope, user)
         reply = "\n".join(message.text for message in answers if message.message.role is Role.ASSISTANT)
-        earlier = await self._recall.before(job.scope, user, most=_LOOKED_AT)
-        before = [message for message in earlier if message.text.strip()]
         summary = await self._summaries.latest(job.scope)
         return _Lesson(
             user=user,
             reply=reply,
-            context=tuple(before[-_CONTEXT_MESSAGES:]),
+            context=await self._recall.spoken_before(job.scope, user, most=_CONTEXT_MESSAGES),
             summary=summary.text if summary else "",
         )
 

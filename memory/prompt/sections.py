@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from string import Template
 
@@ -111,7 +111,8 @@ _MEMORY_LINES: tuple[tuple[Callable[[Parts], bool], str], ...] = (
 _GUIDE_OF_TOOL = re.compile(r"- (\w+): ")
 
 
-def instructions(agent_name: str, audience: str, tools: Sequence[ToolSpec], parts: Parts) -> str:
+@lru_cache(64)  # the same with every message of a conversation
+def instructions(agent_name: str, audience: str, tools: tuple[ToolSpec, ...], parts: Parts) -> str:
     """Who the agent is, how its memory works and what it must keep to.
 
     Args:

@@ -46,6 +46,7 @@ class EmbeddingQueue:
     def __init__(self, database: Database, embedder: Embedder, vectors: VectorCache) -> None:
         self._database = database
         self._embedder = embedder
+        self._token_embedder = embedder if isinstance(embedder, TokenEmbedder) else None
         self._vectors = vectors
         entry, pending = search_entries.c, _is_pending(embedder.name)
         self._pending = select(entry.id, entry.text).where(pending).limit(bindparam("most"))
@@ -80,8 +81,8 @@ class EmbeddingQueue:
         )
 
     async def _embed(self, texts: Sequence[str]) -> list[_Stored]:
-        if isinstance(self._embedder, TokenEmbedder):
-            return [(one.vector, one.tokens.tobytes()) for one in await self._embedder.embed_tokens(texts)]
+        if self._token_embedder is not None:
+            return [(one.vector, one.tokens.tobytes()) for one in await self._token_embedder.embed_tokens(texts)]
         return [(vector, None) for vector in await self._embedder.embed(texts)]
 
     async def _write(self, tx: Transaction, stored: Mapping[int, _Stored]) -> int:

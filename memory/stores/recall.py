@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 import structlog
@@ -58,6 +59,9 @@ _log = structlog.get_logger(__name__)
 
 # The window summary covers what left the window by itself, not what was refused, unanswered or imported.
 _FOLDED_REASONS = (EvictionReason.THRESHOLD, EvictionReason.HISTORY_LIMIT, EvictionReason.SESSION_END)
+
+# For each message with text that is wanted: tool calls and their results, which have none, stand between.
+_LOOKED_AT = 4
 
 _CHANGING = ("tokens", "evicted_at", "eviction_reason", "folded")
 
@@ -232,10 +236,13 @@ class RecallStore:
         """Everything said in these sessions, oldest first, but for what the model refused to answer."""
         return tuple(await self._found(_LOG, {**scope_values(scope), "sessions": list(session_ids)}))
 
-    async def before(self, scope: Scope, message: StoredMessage, *, most: int) -> tuple[StoredMessage, ...]:
-        """The newest messages of a session before one of them, oldest first, without what was refused."""
-        newest = await self._found(_BEFORE, {**_of_session(scope, message), "most": most})
-        return tuple(reversed(newest))
+    async def spoken_before(self, scope: Scope, message: StoredMessage, *, most: int) -> tuple[StoredMessage, ...]:
+        """The newest messages with text of a session before one of them, oldest first, without what was refused."""
+        async with self._database.read() as connection:
+            looked_at = {**_of_session(scope, message), "most": most * _LOOKED_AT}
+            rows = (await connection.execute(_BEFORE, looked_at)).all()
+        spoken = (earlier for earlier in map(message_of_row, rows) if earlier.text.strip())
+        return tuple(reversed(tuple(islice(spoken, most))))
 
     async def answers(self, scope: Scope, message: StoredMessage) -> tuple[StoredMessage, ...]:
         """What an exchange added after the message that began it, oldest first."""

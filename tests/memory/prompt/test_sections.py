@@ -42,7 +42,7 @@ def test_the_instructions_name_the_agent_and_who_can_hear_it() -> None:
 def test_the_instructions_say_in_one_line_what_each_tool_of_paging_is_for() -> None:
     names = ("core_memory_append", "core_memory_replace", "recall_search", "archival_insert", "archival_search")
     tools = [ToolSpec(name=name, description="", input_schema={}) for name in names]
-    text = sections.instructions("Juno", "Only this person hears this conversation.", tools, FULL)
+    text = sections.instructions("Juno", "Only this person hears this conversation.", tuple(tools), FULL)
     assert [text.count(f"\n- {name}: ") for name in names] == [1] * 5
     assert "When core memory is full, move older facts out with archival_insert" in text
     assert "Search with a few words before you say that you do not know" in text

@@ -93,10 +93,10 @@ async def test_what_led_up_to_a_message_and_what_answered_it_are_read_of_its_ses
         exchange_id=asked.id,
     )
     await log.append(ann, "Five")
-    assert [message.text for message in await log.store.before(ann, asked, most=5)] == ["One", "Three"]
-    assert [message.text for message in await log.store.before(ann, asked, most=1)] == ["Three"]
+    assert [message.text for message in await log.store.spoken_before(ann, asked, most=5)] == ["One", "Three"]
+    assert [message.text for message in await log.store.spoken_before(ann, asked, most=1)] == ["Three"]
     assert [message.text for message in await log.store.answers(ann, asked)] == ["Four."]
-    assert await log.store.before(ann, replace(asked, session_id=6), most=5) == ()
+    assert await log.store.spoken_before(ann, replace(asked, session_id=6), most=5) == ()
     assert await log.store.answers(GUILD, asked) == ()
 
 
