@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory.indexes.stop_words import STOP_WORDS
 from memory.policy.ranking import RankedEntry
@@ -35,15 +35,28 @@ _ONESELF = re.compile(
     r"\b(?:i|me|my|mine|myself|we|us|our|ours|ourselves|suggest\w*|recommend\w*|advi[cs]e"
     r"|ich|mich|mir|mein\w*|wir|uns|unser\w*|je|moi|mon|ma|mes|nous|notre|nos|yo|mí|mi|mis|nuestr\w+|mio|mia|io"
     r"|eu|meu|minha|я|меня|мне|мой|моя|мо[её]|мои|мы|нас|наш\w*)\b"
-    r"|[我私僕俺]|나는|내가|제가|저는|우리",
+    r"|[我私僕俺]|나는|내가|제가|저는|우리"
+    r"|\b(?:at (?:home|work|our place)|(?:in|of) the family|next door|zu hause|daheim|chez nous|en casa)\b",
     re.IGNORECASE,
 )
 _NOT_ABOUT_ONESELF = re.compile(
     r"^\W*(?:how (?:do|can|should|would|could) (?:i|we)|(?:can|could) (?:i|we))\b"
+    r"(?! (?:prefer|like|usually|normally|always|often|feel)\b)"
     r"|\b(?:tell|give|show|teach|write|explain|help|let)(?: \w+)? me\b|\bto me\b",
     re.IGNORECASE,
 )
 
+
+# A sum or a conversion, which nothing that was said can answer, however many numbers it holds.
+_SUM = re.compile(
+    r"^\W*(?:what(?:[’']?s| is| are)|how much (?:is|are)) \d[\d.,]*(?![\d.,])"
+    r"(?: ?[+*/×÷^%=]| - | (?:plus|minus|times|divided|multiplied|to the|percent|squared|cubed|as an?|in)\b)"
+    r"|^\W*(?:calculate|compute|solve|convert|add|subtract|multiply|divide) \D{0,10}\d"
+    r"|\b(?:square root|cube root|sum|product|median|mean|average) of \d"
+    r"|^\W*how many (?:seconds|minutes|hours|days|weeks|inches|feet|yards|miles|(?:kilo|centi|milli)?met(?:re|er)s"
+    r"|(?:kilo)?grams|ounces|pounds|lit(?:re|er)s|cups|pints|gallons)(?: are| is)?(?: there)? in (?:a|an|one)\b",
+    re.IGNORECASE,
+)
 
 _QUESTION = re.compile(
     r"[?？؟]|^\W*(?:what|when|where|which|who|why|how|did|do|was|were|tell me|remind me|summari[sz]e|wann|wo|wer|wie"
@@ -91,27 +104,29 @@ class Floors:
 # how often 200 unrelated messages bring up anything, with these floors and with others.
 #
 # Messages: one floor of 0.30 for all queries finds less, and lets 20 % bring up something.
-_MINILM_MESSAGES = Floors(  # (.915, 1.5 %; oneself 0: .910; world 0.33: 3.0 %, 0.40: .900)
+_MINILM_MESSAGES = Floors(  # (.930, 1.5 %; oneself 0: .925, 0.20: .895; world 0.33: 3.5 %, 0.40: .915)
     oneself=Floor(similarity=0.10), world=Floor(similarity=0.36, with_words=0.33)
 )
 # A fact is one short sentence about a person, and far from what the person then asks for: "User is vegetarian" from
 # "what should I cook tonight?" (of 53 such questions about 25 facts 0.18 finds 92 %, 0.30 finds 60 %). Under their date
 # facts lie further off still (55 %), so the text alone is indexed. Being short, facts are also found by questions about
 # the world, for which the floor is higher than a message's.
-_MINILM_FACTS = Floors(  # (oneself 0.05 and 0.18: the same; world 0.50: .905, 1.0 %)
+_MINILM_FACTS = Floors(  # (oneself 0.05 and 0.18: the same; world 0.35: .935, 3.5 %, 0.50: .925, 1.0 %)
     oneself=Floor(similarity=0.15), world=Floor(similarity=0.40, with_words=0.40)
 )
 # The multilingual embedder puts questions about the world as near to a memory as those about oneself are to their
 # answer, so the floors for them are higher, for words too.
-_E5 = Floors(  # (.840, 2.0 %; world 0.46: .845, 5.0 %; oneself 0.30: .800)
-    oneself=Floor(similarity=0.10),
-    world=Floor(similarity=0.48, with_words=0.46),
+_E5 = Floors(  # (.910, 0.5 %; world 0.42: 3.0 %, 0.46: .900; oneself 0.30: .875)
+    oneself=Floor(similarity=0.20, with_words=0.20),
+    world=Floor(similarity=0.44, with_words=0.44),
     unknown=Floor(similarity=0.42, with_words=0.42),
 )
+# (with those of messages: 2.0 %)
+_E5_FACTS = replace(_E5, world=Floor(similarity=0.48, with_words=0.48), unknown=Floor(similarity=0.46, with_words=0.46))
 _BUNDLED = "all-MiniLM-L6-v2"
 _FLOORS: Mapping[str, Mapping[Source, Floors]] = {
     _BUNDLED: {Source.RECALL: _MINILM_MESSAGES, Source.FACT: _MINILM_FACTS},
-    "multilingual-e5-small": {Source.RECALL: _E5},
+    "multilingual-e5-small": {Source.RECALL: _E5, Source.FACT: _E5_FACTS},
 }
 MESSAGE_FLOORS = _MINILM_MESSAGES
 
@@ -131,10 +146,10 @@ def above_floor(ranked: Sequence[RankedEntry], query: str, *, floors: Floors = M
 
     Args:
         ranked: what ``rank`` or ``rerank`` returned.
-        query: the text that was searched for.
+        query: the text that was searched for; one that asks for a sum lets nothing through.
         floors: those of the entries' source and embedder, from ``floors_of``.
     """
-    if not has_content(query):
+    if not has_content(query) or (_SUM.search(query) and not speaks_of_oneself(query)):
         return []
     floor = floors.of(query)
     return [entry for entry in ranked if is_relevant(entry, floor)]

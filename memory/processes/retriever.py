@@ -254,7 +254,8 @@ class Retriever:
             searches[Source.RECALL] = lambda embedded: self._recall.search(
                 reach,
                 query,
-                limit=wanted.hits,
+                # A message whose fact is shown leaves its place to another.
+                limit=wanted.hits + (len(found.get(Source.FACT, ())) if floor else 0),
                 evicted_only=False,
                 exclude=exclude,
                 embedded=embedded,

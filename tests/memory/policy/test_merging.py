@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from memory.policy.merging import merged
@@ -46,3 +48,12 @@ def test_of_the_same_meaning_one_stays_unless_a_detail_would_be_lost() -> None:
     assert merged([told, again], MOST) == (told,)
     assert set(merged([told, another], MOST)) == {told, another}
     assert set(merged([told, elsewhere], MOST)) == {told, elsewhere}
+
+
+def test_a_message_makes_way_for_a_fact_that_was_learned_from_it_and_has_all_its_words() -> None:
+    said = hit(Source.RECALL, "My sister Clara keeps two bees!", 0.9)
+    fact = replace(hit(Source.FACT, "User's sister Clara keeps two bees", 0.5), message_ids=(said.record_id,))
+    shorter = replace(fact, text="User's sister keeps bees")
+    assert merged([said, fact], MOST) == (fact,)
+    assert set(merged([said, shorter], MOST)) == {said, shorter}
+    assert set(merged([said, replace(fact, message_ids=(1,))], MOST)) == {said, replace(fact, message_ids=(1,))}

@@ -61,6 +61,36 @@ def test_a_query_that_asks_for_nothing_brings_nothing(query: str) -> None:
 
 @pytest.mark.parametrize(
     "query",
+    [
+        "what is 17 times 23?",
+        "How much is 15 % of 2080?",
+        "square root of 1444",
+        "convert 1000 miles to kilometres",
+        "how many seconds are in an hour?",
+        "what's 2000 - 300",
+    ],
+)
+def test_a_sum_is_answered_by_nothing_that_was_said(query: str) -> None:
+    assert above_floor([ranked(1.0, 0.9)], query) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "What is 4471?",
+        "2026-03-05",
+        "our trip in 2019",
+        "what is 15 % of my rent?",
+        "the 2019 budget",
+        "room 12 in Rome",
+    ],
+)
+def test_what_only_holds_a_number_is_no_sum(query: str) -> None:
+    assert above_floor([ranked(1.0, 0.9)], query)
+
+
+@pytest.mark.parametrize(
+    "query",
     ["where do I live?", "hi, what is my cat called?", "order 4471", "who am I?", "猫", "привет, где мой кот"],
 )
 def test_a_query_that_asks_for_something_is_answered(query: str) -> None:
@@ -76,6 +106,9 @@ def test_a_query_that_asks_for_something_is_answered(query: str) -> None:
         "how do I get to my sister's place?",
         "what is OUR wifi called",
         "remind me of the date",
+        "How do I usually get there?",
+        "What needs repairing at home?",
+        "Who in the family sings?",
         "Which restaurant do you recommend?",
         "Wo habe ich früher gewohnt?",
         "Wie heißt meine Katze?",
