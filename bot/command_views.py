@@ -148,7 +148,10 @@ NOT_SEARCHED = "Backups made before are files of their own, which were not searc
 """What a receipt cannot promise."""
 
 
-_UNSCRUBBED = "Pages of a hosted database cannot be scrubbed from here: whoever runs it may still find pieces in them."
+_UNSCRUBBED = (
+    "Pages of a hosted database, and their copy in DATA_DIR/mirror, cannot be scrubbed from here: pieces may stand in "
+    "them until they are written over."
+)
 IN_MIRROR = {
     MirrorErasure.DONE: f"The rows are gone from the mirror too. {_UNSCRUBBED}",
     MirrorErasure.WAITING: f"The mirror cannot be reached now; its rows are deleted as soon as it can. {_UNSCRUBBED}",

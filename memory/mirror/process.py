@@ -87,7 +87,9 @@ class MirrorProcess:
         await self._ask({"do": "erase", "agents": list(agents)})
 
     async def forget_copy(self) -> None:
-        """Delete the copy; the next call fetches it anew."""
+        """Delete the copy; the next call fetches it anew. A call that goes on fails."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.kill()
         async with self._asking:
             await self._end()
             await asyncio.to_thread(remove_replica, self._path)

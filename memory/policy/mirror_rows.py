@@ -12,6 +12,29 @@ from typing import Any
 from pydantic import ValidationError
 
 from memory.policy.export.file import KeptInScope, as_exported
+from memory.policy.export.values import Audience, Moment, Person, Strict
+
+
+class ClosureRow(Strict):
+    """A row of ``closures``."""
+
+    place: Audience
+    closed_at: Moment
+
+
+class LinkRow(Strict):
+    """A row of ``links``."""
+
+    other: Person
+    linked_at: Moment
+
+
+class MirroredInScope(KeptInScope):
+    """What one scope's memory holds in the mirror: also what an export of a person does not give back."""
+
+    closures: tuple[ClosureRow, ...] = ()
+    links: tuple[LinkRow, ...] = ()
+
 
 _ANY_ID = 2**63 - 1  # the clock of another device may be ahead of ours
 
@@ -32,5 +55,5 @@ def _one(store: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _checked(store: str, data: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    kept = KeptInScope.model_validate_json(json.dumps({store: list(data)}), context=_ANY_ID)
+    kept = MirroredInScope.model_validate_json(json.dumps({store: list(data)}), context=_ANY_ID)
     return as_exported(getattr(kept, store))

@@ -104,11 +104,11 @@ class MirrorTaking:
         self._indexer.kick()
 
     def as_critical(
-        self, state: Sequence[Mapping[str, Any]], nodes: Sequence[Mapping[str, Any]], *, at: datetime
+        self, state: Mapping[str, Any] | None, nodes: Sequence[Mapping[str, Any]], *, at: datetime
     ) -> dict[str, Any]:
         """The hot state and the tree of a scope as the mirror has them."""
         return {
-            "hot_state": json_ready(state[0]) if state else None,
+            "hot_state": None if state is None else json_ready(state),
             "tree_nodes": [json_ready(node) for node in nodes],
             "timestamp": at.isoformat(),
         }
@@ -137,7 +137,9 @@ class MirrorTaking:
         states = checked("hot", [data["hot_state"]]) if data.get("hot_state") else []
         for state in filter(None, states):
             newest = await self._hot.changed_at(scope, tx)
-            if newest is None or state["changed_at"] > newest:
+            if newest is None:
+                await self._hot.restore(scope, tx, [state])
+            elif state["changed_at"] > newest:
                 written = from_value(state["state"])
                 await self._hot.write(scope, tx, state=written, change=_ELSEWHERE, at=state["changed_at"])
 

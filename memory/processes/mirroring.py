@@ -38,6 +38,7 @@ MIRROR = "mirror"
 
 _ROWS_AT_ONCE = 500
 _PAUSES = (5, 10, 20, 40, 60)  # seconds
+_ERASING_SECONDS = 15  # for which somebody waits who has asked to be erased
 _LOOK = timedelta(minutes=1)  # at what other devices changed
 
 OnRestored = Callable[[int, int], None]
@@ -86,6 +87,7 @@ class Mirroring:
         self._device = ""
         self._failures = 0
         self._due: datetime | None = None
+        self._to_forget = False  # whether the copy holds words of somebody who is erased
         self._exchanging = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -139,6 +141,9 @@ class Mirroring:
                 pause = _PAUSES[min(self._failures, len(_PAUSES)) - 1]
                 self._due = self._clock.now() + timedelta(seconds=pause)
                 raise
+            if self._to_forget:
+                await self._process.forget_copy()
+                self._to_forget = False
             self._failures = 0
             self._due = self._clock.now() + _LOOK
             async with self._database.transaction() as tx:
@@ -175,11 +180,11 @@ class Mirroring:
         """After an erasure here: erase there too; whether that is done already. What is not is done later."""
         await self._process.forget_copy()  # it holds the words that are to be nowhere
         try:
-            await self.exchange()
-        except MirrorUnavailable as error:
+            async with asyncio.timeout(_ERASING_SECONDS):
+                await self.exchange()
+        except (MirrorUnavailable, TimeoutError) as error:
             _log.warning("mirror_not_erased_yet", error=str(error))
             return False
-        await self._process.forget_copy()
         return True
 
     async def close(self) -> None:
@@ -216,6 +221,7 @@ class Mirroring:
             while rows := await self._process.since(table, known, limit=_ROWS_AT_ONCE):
                 known = known | {row["device"]: row["seq"] for row in rows}  # they come in the order of their numbers
                 await self._taking.take(table, rows, known, self._stores)
+                self._to_forget |= table == ERASED
                 done += len(rows)
                 if on_progress is not None:
                     on_progress(done, max(done, total))
@@ -232,6 +238,7 @@ class Mirroring:
             self._row(ERASED, erasure.digest, erasure.digest, erasure.erased_at, {}) | {"seq": erasure.id}
             for erasure in erasures
         ]
+        self._to_forget = True
         await self._process.erase(rows)
         await self._process.exchange(pull=False)
         async with self._database.transaction() as tx:
@@ -272,7 +279,7 @@ class Mirroring:
         return rows
 
     async def _critical(self, change: MirrorChange) -> Row:
-        state = [row for row in await self._hot.export(change.scope)][-1:]
+        state = await self._hot.newest_row(change.scope)
         nodes = await self._tree.export(change.scope)
         data = self._taking.as_critical(state, nodes, at=self._clock.now()) if state or nodes else None
         return self._row(CRITICAL, scope_slug(change.scope), change.record, change.changed_at, data)

@@ -72,6 +72,14 @@ class HotStore:
         """The same within a transaction."""
         return await _standing(tx.connection, scope, await _newest(tx.connection, scope))
 
+    async def newest_row(self, scope: Scope) -> dict[str, Any] | None:
+        """The newest version as ``export`` has it; None where there is none."""
+        columns = [column for column in hot_versions.columns if column.name not in ("person", "audience")]
+        query = select(*columns).where(in_scope(hot_versions, scope)).order_by(hot_versions.c.version.desc()).limit(1)
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).mappings().first()
+        return None if row is None else dict(row)
+
     async def changed_at(self, scope: Scope, tx: Transaction) -> datetime | None:
         """When the newest state was made, within a transaction; None where there is none."""
         query = select(func.max(hot_versions.c.changed_at)).where(in_scope(hot_versions, scope))

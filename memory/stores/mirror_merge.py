@@ -9,6 +9,7 @@ Invariant: one transaction for what is handed over, and no version is dropped fo
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -59,7 +60,7 @@ class MirrorMerge:
     """Puts rows in place.
 
     Args:
-        stores: those that take rows back.
+        stores: those that take rows back; rows of others are put in their tables as they are.
         blocks: whose blocks follow from their versions.
         search: forgets the words of rows that are replaced.
     """
@@ -82,8 +83,10 @@ class MirrorMerge:
         else:
             await self._remove(scope, tx, store, [one.record for one in news if one.record in here])
             rows = [one.row for one in news if one.row is not None]
-            if rows:
+            if rows and store.name in self._stores:
                 await self._stores[store.name].restore(scope, tx, rows)
+            elif rows:
+                await tx.connection.execute(insert(store.table), [{**row, **_owner(scope)} for row in rows])
         if news and store.table in (procedures, procedure_versions):
             await _follow_versions(scope, tx)
         return len(news)
@@ -93,10 +96,11 @@ class MirrorMerge:
             return
         mine = in_scope(store.table, scope)
         if store.identity:
-            ids = [int(record.strip("[]")) for record in records]
-            mine = and_(mine, store.table.c.id.in_(ids))
+            [column] = store.identity
+            keys = [json.loads(record)[0] for record in records]
+            mine = and_(mine, store.table.c[column].in_(keys))
             if store.source is not None:
-                await self._search.remove(scope, tx, source=store.source, record_ids=ids)
+                await self._search.remove(scope, tx, source=store.source, record_ids=keys)
         await tx.connection.execute(delete(store.table).where(mine))
 
     async def _merge_versions(self, scope: Scope, tx: Transaction, store: Mirrored, news: Sequence[Incoming]) -> None:
@@ -117,10 +121,13 @@ class MirrorMerge:
             named = [store.table.c[name] == value for name, value in zip(store.versions_of or (), group, strict=True)]
             await tx.connection.execute(delete(store.table).where(in_scope(store.table, scope), *named))
             if numbered := _numbered(merged[group]):
-                owner = {"person": scope.person, "audience": scope.audience}
-                await tx.connection.execute(insert(store.table), [{**row, **owner} for row in numbered])
+                await tx.connection.execute(insert(store.table), [{**row, **_owner(scope)} for row in numbered])
         if store.table is block_versions:
             await self._blocks.take_newest(scope, tx)
+
+
+def _owner(scope: Scope) -> dict[str, str]:
+    return {"person": scope.person, "audience": scope.audience}
 
 
 def _is_news(store: Mirrored, here: Mapping[str, Any] | None, one: Incoming) -> bool:

@@ -20,8 +20,10 @@ from sqlalchemy import Table
 from memory.policy.export.json_rows import json_ready
 from memory.records import Source
 from memory.schema import (
+    account_links,
     audit_log,
     block_versions,
+    closed_scopes,
     consent,
     entries,
     episodes,
@@ -34,6 +36,7 @@ from memory.schema import (
     preferences,
     procedure_versions,
     procedures,
+    reminders,
     sessions,
     summary_versions,
     tree_nodes,
@@ -97,7 +100,10 @@ class Mirrored:
 
 STORES: tuple[Mirrored, ...] = (
     Mirrored(name="consent", table=consent, identity=()),
+    Mirrored(name="closures", table=closed_scopes, identity=()),
+    Mirrored(name="links", table=account_links, identity=("other",)),
     Mirrored(name="preferences", table=preferences, identity=()),
+    Mirrored(name="reminders", table=reminders, ignored=("claimed_until", "first_tried_at")),
     Mirrored(name="audit", table=audit_log),
     Mirrored(name="sessions", table=sessions, ignored=("last_activity_at",)),
     Mirrored(
@@ -144,7 +150,7 @@ def triggers_of(stores: tuple[Mirrored, ...]) -> dict[str, dict[str, str]]:
     wanted: dict[str, dict[str, str]] = {
         store.name: dict(_triggers(store.name, store.table, store.identity, store.ignored)) for store in stores
     }
-    of_nodes = dict(_triggers(CRITICAL, tree_nodes, (), ("created_at", "last_active_at")))
+    of_nodes = dict(_triggers(CRITICAL, tree_nodes, (), ("created_at",)))
     wanted[CRITICAL] = {**dict(_triggers(CRITICAL, hot_versions, (), ())), **of_nodes}
     return wanted
 
