@@ -50,7 +50,7 @@ class Replica:
     """An open copy. Made by ``opened``.
 
     Args:
-        connection: of the library.
+        connection: of the library, or one like it.
         tables: the tables of all stores, in the order in which they are read.
     """
 
@@ -64,9 +64,24 @@ class Replica:
         with _said_plainly():
             if pull:
                 self._connection.pull()
-            self._make_tables()
+            self.make_tables()
             if push:
                 self._connection.push()
+
+    def make_tables(self) -> None:
+        """Make the tables that are missing."""
+        found = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        there = {name for (name,) in found}
+        for table, columns in self._columns.items():
+            if table in there:
+                continue
+            self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
+            indexes = {"record": "agent_id, record", "origin": "device, seq"}
+            if table == COLD:
+                indexes |= {"category": "agent_id, category", "date": "agent_id, created_at"}
+            for name, indexed in indexes.items():
+                self._connection.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_{name} ON {table} ({indexed})")
+        self._connection.commit()
 
     def append(self, rows: Sequence[Row]) -> int:
         """Append versions of records, to be pushed; how many are news here."""
@@ -146,20 +161,6 @@ class Replica:
         for version in versions:
             self._connection.execute(f"DELETE FROM {table} WHERE id = ?", tuple(version))
         return bool(versions)
-
-    def _make_tables(self) -> None:
-        found = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
-        there = {name for (name,) in found}
-        for table, columns in self._columns.items():
-            if table in there:
-                continue
-            self._connection.execute(f"CREATE TABLE IF NOT EXISTS {table} ({columns})")
-            indexes = {"record": "agent_id, record", "origin": "device, seq"}
-            if table == COLD:
-                indexes |= {"category": "agent_id, category", "date": "agent_id, created_at"}
-            for name, indexed in indexes.items():
-                self._connection.execute(f"CREATE INDEX IF NOT EXISTS {table}_by_{name} ON {table} ({indexed})")
-        self._connection.commit()
 
     def _found(self, query: str, values: Sequence[Any]) -> list[Row]:
         cursor = self._connection.execute(query, tuple(values))

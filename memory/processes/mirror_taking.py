@@ -182,8 +182,9 @@ def _checked(store: Mirrored, by_scope: Mapping[Scope, Sequence[Row]]) -> dict[S
             for row in rows
             if row["data"] is None or sound[row["record"]] is not None
         }
-        if refused := len(rows) - len(found[scope]):
-            _log.error("mirror_rows_refused", store=store.name, rows=refused)
+    refused = sum(map(len, by_scope.values())) - sum(map(len, found.values()))
+    if refused:
+        _log.error("mirror_rows_refused", store=store.name, rows=refused)
     return found
 
 
