@@ -10,6 +10,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -87,7 +88,8 @@ class MirrorTaking:
         store = None if table in (ERASED, CRITICAL) else stores[_store_of(table)]
         by_scope = _by_scope(rows) if table != ERASED else {}
         incoming = {} if store is None else await asyncio.to_thread(_checked, store, by_scope)
-        async with self._database.transaction() as tx:
+
+        async def take_all(tx: Transaction) -> None:
             for scope, mine in by_scope.items():
                 if store is None:
                     await self._take_critical(scope, tx, mine)
@@ -95,13 +97,17 @@ class MirrorTaking:
                     await self._take_rows(scope, tx, store, mine, incoming[scope])
             await self._changes.note_seen(tx, table=table, seen=seen)
 
+        await self._database.write(take_all)
+
     async def finish(self) -> None:
         """Once all of it is here: count what is filed where, and embed what came."""
         for scope in sorted(self._to_count, key=str):
-            async with self._database.transaction() as tx:
-                await self._tree.restore(scope, tx, ())
+            await self._database.write(partial(self._count, scope))
         self._to_count.clear()
         self._indexer.kick()
+
+    async def _count(self, scope: Scope, tx: Transaction) -> None:
+        await self._tree.restore(scope, tx, ())
 
     def as_critical(
         self, state: Mapping[str, Any] | None, nodes: Sequence[Mapping[str, Any]], *, at: datetime

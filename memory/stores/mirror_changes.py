@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Row, and_, delete, func, insert, select, text, type_coerce, update
+from sqlalchemy import BigInteger, Row, and_, bindparam, delete, func, insert, select, text, type_coerce, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
@@ -35,7 +35,14 @@ from memory.schema import (
     tree_nodes,
 )
 from memory.stores.mirrored import NOW_IN_SQL, Mirrored, record_in_sql, triggers_of
-from memory.stores.scoped import delete_scope, in_scope, rows_of_scope, scope_of_row
+from memory.stores.scoped import (
+    delete_scope,
+    in_any_scope,
+    in_scope,
+    rows_of_scope,
+    scope_of_row,
+    scope_values,
+)
 
 _DEVICE, _MIRRORED_AT = "device", "mirrored_at"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -43,6 +50,13 @@ _FILL = (
     "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) "
     "SELECT DISTINCT person, audience, '{name}', {record}, random(), {now} FROM {table} AS mine WHERE true "
     "ON CONFLICT DO NOTHING"
+)
+_RECORDS_AT_ONCE = 1_000  # SQLite takes 32,766 variables at most
+_FORGET = delete(mirror_changes).where(
+    in_any_scope(mirror_changes),
+    mirror_changes.c.store == bindparam("of_store"),
+    mirror_changes.c.record == bindparam("of_record"),
+    mirror_changes.c.stamp == bindparam("of_stamp"),
 )
 
 
@@ -162,14 +176,19 @@ class MirrorChangeStore:
 
     async def mirrored(self, tx: Transaction, changes: Collection[MirrorChange]) -> None:
         """Note that the mirror has these changes; rows that have changed again since stay noted."""
-        for change in changes:
-            mine = and_(_this(change.scope, change.store, change.record), mirror_changes.c.stamp == change.stamp)
-            await tx.connection.execute(delete(mirror_changes).where(mine))
+        told = [
+            {**scope_values(one.scope), "of_store": one.store, "of_record": one.record, "of_stamp": one.stamp}
+            for one in changes
+        ]
+        if told:
+            await tx.connection.execute(_FORGET, told)
 
-    async def settled(self, scope: Scope, tx: Transaction, *, store: str, records: Collection[str]) -> None:
+    async def settled(self, scope: Scope, tx: Transaction, *, store: str, records: Sequence[str]) -> None:
         """Note that rows are now as the mirror has them, so that they need not be mirrored."""
-        for record in records:
-            await tx.connection.execute(delete(mirror_changes).where(_this(scope, store, record)))
+        mine = and_(in_scope(mirror_changes, scope), mirror_changes.c.store == store)
+        for start in range(0, len(records), _RECORDS_AT_ONCE):
+            some = mirror_changes.c.record.in_(records[start : start + _RECORDS_AT_ONCE])
+            await tx.connection.execute(delete(mirror_changes).where(mine, some))
 
     async def erasures(self) -> list[MirrorErasure]:
         """The erasures that the mirror does not have yet."""
@@ -292,10 +311,6 @@ async def rows_by_record(
 def digest_of(scope: Scope) -> str:
     """What an erased scope is known by."""
     return hashlib.sha256(scope_slug(scope).encode()).hexdigest()
-
-
-def _this(scope: Scope, store: str, record: str) -> Any:
-    return and_(in_scope(mirror_changes, scope), mirror_changes.c.store == store, mirror_changes.c.record == record)
 
 
 def _change(row: Row[Any]) -> MirrorChange:
