@@ -9,12 +9,12 @@ Invariant: no operation makes a tree that breaks a limit, and the compact form i
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from memory.policy.text import clean
-from memory.records import ROOT, Tree, TreeNode
+from memory.records import ROOT, TierEntry, Tree, TreeNode
 
 DEFAULT_CATEGORIES = (
     ("owner", "who the person is"),
@@ -24,6 +24,7 @@ DEFAULT_CATEGORIES = (
 )
 LONGEST_DESCRIPTION = 100  # characters
 _LONGEST_SEGMENT = 40  # characters
+_LONGEST_CORE = 29  # characters
 _FADING_DAYS = 7.0
 _DAY = timedelta(days=1)
 
@@ -214,6 +215,27 @@ def compact(tree: Tree, *, max_bytes: int, now: datetime) -> str:
         least = min(leaves, key=lambda path: (_value(totals[path], bare.nodes[path], now), path))
         bare = Tree(nodes={path: node for path, node in bare.nodes.items() if path != least})
     return text
+
+
+def index_of(tree: Tree, entries: Iterable[TierEntry], *, max_bytes: int, now: datetime) -> str:
+    """The compact form in which a category without a description shows the core of the best entry that is filed in it.
+
+    Args:
+        tree: the categories.
+        entries: the best first.
+        max_bytes: where it would be longer than that, the cores are left out.
+        now: the present moment.
+    """
+    cores: dict[str, str] = {}
+    for entry in entries:
+        core = entry.metadata.get("core")
+        if entry.category != ROOT and isinstance(core, str) and core.strip():
+            cores.setdefault(entry.category, " ".join(core.split())[:_LONGEST_CORE])
+    told = {
+        path: replace(node, description=node.description or cores.get(path, "")) for path, node in tree.nodes.items()
+    }
+    text = _whole(Tree(nodes=told))
+    return text if len(text.encode()) <= max_bytes else compact(tree, max_bytes=max_bytes, now=now)
 
 
 def pretty(tree: Tree, *, limits: TreeLimits, now: datetime) -> str:

@@ -59,7 +59,7 @@ class Distilled:
 
     Attributes:
         fact: at most 80 characters.
-        core: less than 30 bytes, for the index of the tree.
+        core: less than 30 bytes, by which the index of the tree tells what is filed in a category.
         emotion: a feeling, a change of it as ``anxious -> relieved``, or ``neutral``.
         people, topics, actions: of topics at most five, of actions at most three.
         outcome: ``positive``, ``negative``, ``pending`` or ``ongoing``.

@@ -18,7 +18,7 @@ from memory.errors import MemorySystemError, ModelError, NotesUnavailable
 from memory.ids import IdSource
 from memory.note_files import NoteFiles
 from memory.parameters import ParametersInForce
-from memory.policy.category_tree import compact
+from memory.policy.category_tree import index_of
 from memory.policy.consolidation import mode_due
 from memory.policy.hot_state import memory_page, size_of
 from memory.policy.promotion import promoted
@@ -243,7 +243,7 @@ class Consolidator:
         if mode.includes(Mode.MONTHLY):
             report = replace(report, removed_cold=await self._cold.let_go(scope, tx, job=report.job, at=now))
         promotions, hot_size = await self._promoted(scope, tx, warm, change, now)
-        tree_size = await self._indexed(scope, tx, change, now)
+        tree_size = await self._indexed(scope, tx, warm, change, now)
         if mode.includes(Mode.FULL):
             tree = await self._tree.within_transaction(scope, tx, at=now)
             report = replace(report, tree_findings=findings(tree, limits=self._tree.limits, size=tree_size))
@@ -263,12 +263,14 @@ class Consolidator:
         written = await self._hot.write(scope, tx, state=state, change=change, at=now)
         return count, size_of(written)
 
-    async def _indexed(self, scope: Scope, tx: Transaction, change: Change, now: datetime) -> int:
+    async def _indexed(
+        self, scope: Scope, tx: Transaction, warm: Sequence[TierEntry], change: Change, now: datetime
+    ) -> int:
         """Make categories for the facts that have none, and write the index of the tree anew; its size."""
         for category in sorted({fact.category for fact in await self._facts.current(scope)}):
             await self._tree.file(scope, tx, category=category, at=now, change=change)
         tree = await self._tree.within_transaction(scope, tx, at=now)
-        text = compact(tree, max_bytes=self._tree.limits.max_bytes, now=now)
+        text = index_of(tree, warm, max_bytes=self._tree.limits.max_bytes, now=now)
         await self._tree.write_index(scope, tx, text=text, at=now)
         return len(text.encode())
 

@@ -127,6 +127,7 @@ class ColdStore(EntryReader):
         await self._search.remove(scope, tx, source=Source.ENTRY, record_ids=[entry.id for entry in gone])
         await self._tree.recount(scope, tx, paths={entry.category for entry in gone})
         if gone:
+            await self._tree.without_cores(scope, tx)
             tx.after_commit(lambda: _log.info("entries_let_go", entries=len(gone)))
         return len(gone)
 

@@ -1,7 +1,8 @@
 """The tree of categories of a scope: its nodes with what is filed in each, and its index.
 
 The counts of warm and cold entries stand in the nodes; those of facts are counted when they are asked for. The index
-is the compact form as the last consolidation left it, so that a prompt does not change with every entry.
+is the compact form as the last consolidation left it, so that a prompt does not change with every entry; where entries
+have gone since, it holds no words of any.
 
 Invariant: the counts are those of the rows. Whoever files an entry, moves or lets go of one says so by ``recount`` in
 the same transaction. No change breaks a limit, and a node in which something is filed is never removed.
@@ -24,6 +25,7 @@ from memory.policy.category_tree import (
     Filing,
     TreeLimits,
     children_of,
+    compact,
     filed,
     first_tree,
     home_of,
@@ -98,6 +100,14 @@ class TreeStore:
             await tx.connection.execute(delete(tree_index).where(mine))
             row = {"person": scope.person, "audience": scope.audience, "text": text, "made_at": at}
             await tx.connection.execute(insert(tree_index).values(row))
+
+    async def without_cores(self, scope: Scope, tx: Transaction) -> None:
+        """Write the compact form anew without words of entries, some of which have gone."""
+        if (await tx.connection.execute(_INDEX, scope_values(scope))).scalar_one_or_none() is not None:
+            now = self._clock.now()
+            tree = await self.within_transaction(scope, tx, at=now)
+            text = compact(tree, max_bytes=self.limits.max_bytes, now=now)
+            await self.write_index(scope, tx, text=text, at=now)
 
     async def within_transaction(self, scope: Scope, tx: Transaction, *, at: datetime) -> Tree:
         """The tree as it is in a transaction, its first categories written where there were none."""

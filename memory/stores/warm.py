@@ -225,6 +225,8 @@ class WarmStore(EntryReader):
         await tx.connection.execute(delete(entries).where(mine))
         await self._search.remove(scope, tx, source=Source.ENTRY, record_ids=[row.id for row in found])
         await self._tree.recount(scope, tx, paths={row.category for row in found})
+        if found:
+            await self._tree.without_cores(scope, tx)
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every entry of a scope, of both tiers."""

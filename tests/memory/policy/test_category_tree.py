@@ -14,13 +14,14 @@ from memory.policy.category_tree import (
     first_tree,
     home_of,
     inclusive,
+    index_of,
     path_of,
     pretty,
     prunable,
     why_not_added,
     with_node,
 )
-from memory.records import ROOT, Tree, TreeNode
+from memory.records import ROOT, Scope, Tier, TierEntry, Tree, TreeNode
 from tests.fakes import START
 
 LIMITS = TreeLimits()
@@ -136,3 +137,44 @@ def test_empty_nodes_idle_for_longer_are_pruned_with_the_parents_they_leave_empt
     )
     assert prunable(tree, START) == []
     assert prunable(tree, START + timedelta(milliseconds=1)) == ["a/b", "a"]
+
+
+def entry(number: int, category: str, core: object) -> TierEntry:
+    return TierEntry(
+        id=number,
+        scope=Scope(person="console:ann", audience="dm"),
+        tier=Tier.WARM,
+        text="Something happened.",
+        category=category,
+        importance=0.5,
+        created_at=START,
+        score=0.5,
+        metadata={"core": core},
+    )
+
+
+def test_the_index_tells_the_core_of_the_best_entry_of_a_category_that_has_no_description() -> None:
+    tree = with_node(first_tree(START), "work/travel", "", START)
+    entries = [
+        entry(1, "work/travel", "ferry Oslo"),
+        entry(2, "work/travel", "worse"),
+        entry(3, "lessons", "never shown"),
+        entry(4, "work", "two\nlines" + "x" * 40),
+        entry(5, ROOT, "nor this"),
+        entry(6, "gone", "nor that"),
+        entry(7, "owner/none", 7),
+    ]
+    shown = index_of(tree, entries, max_bytes=2_048, now=START).splitlines()
+    assert "  travel 0/0/0: ferry Oslo" in shown
+    assert " lessons 0/0/0: decisions and lessons" in shown
+    assert f" work 0/0/0: two lines{'x' * 20}" in shown
+    assert not any("nor" in line for line in shown)
+
+
+def test_where_there_is_no_room_for_cores_the_index_is_the_compact_form() -> None:
+    tree = with_node(first_tree(START), "work/travel", "", START)
+    plain = compact(tree, max_bytes=2_048, now=START)
+    room = len(plain.encode()) + len(": ferry Oslo")
+    found = [entry(1, "work/travel", "ferry Oslo")]
+    assert len(index_of(tree, found, max_bytes=room, now=START).encode()) == room
+    assert index_of(tree, found, max_bytes=room - 1, now=START) == plain

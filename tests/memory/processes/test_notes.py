@@ -257,3 +257,13 @@ async def test_erasing_a_person_deletes_their_notes(house: House) -> None:
     receipt = await house.system.privacy.erase(ANN.person)
     assert (receipt.rows["notes_read"], receipt.rows["tier_days"]) == (1, 1)
     assert not house.folder.exists()
+
+
+async def test_the_map_tells_what_is_filed_where_until_that_is_taken_back(house: House) -> None:
+    house.write("## Garden\n- [x] Planted the quinces")
+    report = await house.system.consolidator.run(ANN, Mode.DAILY)
+    index = house.system.stores.tree.index
+    assert " garden 0/1/0: Planted quinces" in (await index(ANN)).splitlines()
+    await house.system.oversight.undo.take_back(ANN, origin_of(report.job), by=By())
+    assert "quinces" not in await index(ANN)
+    assert await index(ANN) != ""

@@ -167,7 +167,9 @@ async def test_what_a_deleted_message_taught_leaves_both_the_entries_and_the_hot
     assert entry is not None
     async with system.transaction() as tx:
         await system.stores.hot.update(ANN, tx, key="lesson", value={"text": "Be early"}, change=CHANGE, at=START)
+        await system.stores.tree.write_index(ANN, tx, text=". 0/1/0: Sold boat", at=START)
         await system.stores.warm.withdraw(ANN, tx, source_message=7)
+    assert "boat" not in await system.stores.tree.index(ANN)
     assert await system.stores.warm.all(ANN) == []
     assert inclusive(await system.stores.tree.load(ANN))[ROOT].warm == 0
     assert [item.text for item in (await system.stores.hot.shown(ANN)).lessons] == ["Be early"]
