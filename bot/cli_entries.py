@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,6 +17,7 @@ import typer
 from bot.cli_memory import DataDir, print_json, with_memory
 from bot.cli_scope import AgentId, LlmEndpoint, SomePerson, endpoint_at, entry_row, headed, named_scope, noted
 from bot.cli_versions import Audience
+from bot.completion_model import prompt_of
 from bot.lifecycle import Application
 from memory.errors import InvalidInput
 from memory.parameters import TreeMode
@@ -29,6 +31,11 @@ from memory.ports import ChatModel
 from memory.processes.tree_search import TreeFindings
 from memory.processes.undo import By
 from memory.records import Change, NewEntry, Scope, SearchHit, Source, TierEntry
+
+PromptFile = Annotated[
+    Path | None,
+    typer.Option("--llm-prompt-file", help="Write what a model would be asked to this file, and ask nobody."),
+]
 
 entry_commands = typer.Typer()
 
@@ -88,12 +95,22 @@ def retrieve(  # noqa: PLR0917  # Typer makes options of them
     limit: Annotated[int, typer.Option(min=1, max=50, help="Results at most.")] = 5,
     llm: Annotated[bool, typer.Option("--llm", help="Let a model choose the categories.")] = False,
     llm_endpoint: LlmEndpoint = None,
+    llm_prompt_file: PromptFile = None,
     data_dir: DataDir = None,
 ) -> None:
     """Find entries and facts by the tree of categories; what is found counts as used."""
     query = clean(query)
     if not query:
         raise InvalidInput("--query is empty. Say in a few words what to look for.")
+    if llm_prompt_file is not None:
+
+        async def ask(app: Application) -> tuple[Scope, str]:
+            return await _prompt(app, await named_scope(app, person, audience, agent_id), query)
+
+        scope, prompt = with_memory(data_dir, ask)
+        _write(llm_prompt_file, prompt)
+        print_json(headed(scope, query=query, prompt_file=str(llm_prompt_file)))
+        return
 
     async def look(app: Application) -> dict[str, Any]:
         scope = await named_scope(app, person, audience, agent_id)
@@ -108,6 +125,20 @@ def retrieve(  # noqa: PLR0917  # Typer makes options of them
         return headed(scope, query=query, mode=found.routes.mode, routes=routes, results_count=len(rows), results=rows)
 
     print_json(with_memory(data_dir, look))
+
+
+async def _prompt(app: Application, scope: Scope, query: str) -> tuple[Scope, str]:
+    """What a model would be asked to choose the categories, and of whom."""
+    request = await app.system.tree_search.request(scope, reach_of_scope(scope), query)
+    await noted(app, scope, "memory retrieve")
+    return scope, prompt_of(request)
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written: {error.strerror}. Name another file.") from error
 
 
 async def _searched(

@@ -95,6 +95,22 @@ def test_an_endpoint_chooses_the_categories(keepsake: Command, endpoint: Endpoin
     assert "ships" in endpoint.prompts[0]
 
 
+def test_what_a_model_would_be_asked_is_written_to_a_file_and_nobody_is_asked(
+    keepsake: Command, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    keepsake("memory", "store", *ANN, "--text", "The ferry leaves at nine", "--category", "work/travel")
+    asked = ("memory", "retrieve", *ANN, "--query", "ships", "--llm-endpoint", endpoint.url)
+    told = value_of(keepsake(*asked, "--llm-prompt-file", str(tmp_path / "prompt.txt")).out)
+    assert told["prompt_file"] == str(tmp_path / "prompt.txt")
+    prompt = (tmp_path / "prompt.txt").read_text(encoding="utf-8")
+    assert "work/travel: (0 facts, 1 warm, 0 cold)" in prompt
+    assert "<query>\nships\n</query>" in prompt
+    assert endpoint.prompts == []
+    refused = keepsake(*asked, "--llm-prompt-file", str(tmp_path / "nowhere/prompt.txt"))
+    assert (refused.code, refused.out) == (1, "")
+    assert "cannot be written" in refused.err
+
+
 def test_what_is_at_hand_and_the_tree_are_shown_and_changed(keepsake: Command, tmp_path: Path) -> None:
     told = value_of(keepsake("memory", "hot", *ANN, "--update", "task", '{"text": "Buy tea"}', "--rebuild").out)
     assert told["state"]["active_context"]["tasks"][0]["text"] == "Buy tea"
