@@ -1,13 +1,13 @@
 """What was edited and deleted on Discord while nobody told: the latest messages of a channel beside what is kept of it.
 
-Invariant: a message counts as deleted only once Discord says of it alone that it is not there; a channel that shows
-nothing says nothing.
+Invariant: messages count as deleted only once Discord says of some of them alone that they are not there; a channel
+that shows nothing says nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 
 import discord
@@ -20,6 +20,8 @@ from bot.changes import MessageEdited, MessagesDeleted
 from bot.look_back import LookBack
 
 _PAGE = 100  # messages, as many as Discord shows at once
+_SAMPLE = 5
+_UNKNOWN_MESSAGE = 10_008
 
 _log = structlog.get_logger(__name__)
 
@@ -56,7 +58,7 @@ async def _changes_in(
     earliest = shown[-1].id if len(shown) == _PAGE else 0
     here = {message.id for message in shown}
     missing = [int(post) for post in kept if int(post) >= earliest and int(post) not in here]
-    gone = [post for post in missing if await _is_gone(channel, post)]
+    gone = await _gone(channel, missing)
     found: list[MessageEdited | MessagesDeleted] = [deletion_of(channel.id, gone)] if gone else []
     for message in reversed(shown):
         known = kept.get(str(message.id))
@@ -66,9 +68,16 @@ async def _changes_in(
     return found
 
 
+async def _gone(channel: discord.abc.MessageableChannel, missing: Sequence[int]) -> Sequence[int]:
+    """Those that are gone: all of them, where all of a sample are."""
+    sample = missing[:_SAMPLE]
+    gone = [post for post in sample if await _is_gone(channel, post)]
+    return missing if len(gone) == len(sample) else gone
+
+
 async def _is_gone(channel: discord.abc.MessageableChannel, message_id: int) -> bool:
     try:
         await channel.fetch_message(message_id)
-    except discord.NotFound:
-        return True
+    except discord.NotFound as error:
+        return error.code == _UNKNOWN_MESSAGE
     return False

@@ -1,6 +1,6 @@
 """Many people on both platforms at once, and everything that goes wrong: is each of them answered, and nothing lost?
 
-    python -m bench.soak                 # 200 people, 20 channels, 5,000 messages; some twenty minutes
+    python -m bench.soak                 # 200 people, 20 channels, 5,000 messages; says how far it is
     python -m bench.soak --small         # the same within half a minute
 
 ``keepsake run`` is started as a process of its own, on loopback doubles of Discord, Slack and Claude, twice: once with
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import resource
 import sys
 import tempfile
 from collections import Counter
@@ -21,7 +22,7 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from bench.soak_town import (
@@ -42,7 +43,7 @@ from bench.soak_town import (
 from memory.ports import SystemClock
 from tests.blackbox.process import Keepsake, Services, keepsake_run, log_is_clean, services
 from tests.doubles.discord import Scripted as DiscordScripted
-from tests.doubles.slack import Delivery, cut, rate_limited, server_error
+from tests.doubles.slack import BOT_ID, Delivery, cut, rate_limited, server_error
 
 _BATCH = 12  # messages said before the next are
 _MOST_WAITING = 60  # messages that wait for their answers at once
@@ -78,6 +79,7 @@ class _Run:
 
     Attributes:
         faults: whether anything goes wrong.
+        tell: is told how far it has come.
         out_of_order: the sayings whose place in the order the services themselves changed.
     """
 
@@ -86,6 +88,7 @@ class _Run:
     faults: bool
     outside: Services
     town: Town
+    tell: Callable[[str], None]
     said: list[Saying] = field(default_factory=list)
     out_of_order: set[int] = field(default_factory=set)
     rss: list[float] = field(default_factory=list)
@@ -125,13 +128,17 @@ class _Run:
             await self._say(batch, kills_now=kills_now)
             self.rss.append(_rss_mb(self.keepsake.pid))
             await self._until(lambda: len(self.said) - self._answers() <= _MOST_WAITING)
+            if number % max(1, len(batches) // 20) == 0:
+                self.tell(f"{'troubled' if self.faults else 'calm'}: {self._answers()} of {len(plan)} are answered")
         await self._until(lambda: self._answers() >= len(self.said))
         await self._until(lambda: unfinished(self.database) == 0)
         self.keepsake.terminate()
         await self.keepsake.ended()
 
     def _answers(self) -> int:
-        return sum(map(len, self.town.answers().values()))
+        """How many posts of the bot there are; it is asked often, so nothing is read of them."""
+        on_slack = sum(post.get("bot_id") == BOT_ID for posts in self.outside.slack.messages.values() for post in posts)
+        return len(self.outside.discord.sent) + on_slack
 
     async def _say(self, batch: Sequence[Saying], *, kills_now: bool) -> None:
         on_slack = [saying for saying in batch if not saying.on_discord]
@@ -257,13 +264,14 @@ class _Run:
         return problems
 
 
-async def run(folder: Path, size: Size, *, faults: bool) -> Outcome:
+async def run(folder: Path, size: Size, *, faults: bool, tell: Callable[[str], None]) -> Outcome:
     """Let the town live once.
 
     Args:
         folder: an empty one, for the database.
         size: how much is said.
         faults: whether anything goes wrong.
+        tell: is told how far it has come.
 
     Raises:
         AssertionError: it does not come to an end.
@@ -271,19 +279,32 @@ async def run(folder: Path, size: Size, *, faults: bool) -> Outcome:
     began = perf_counter()
     async with services(clock=SystemClock()) as outside:
         outside.claude.default = Claude(troubled=faults)
-        one = _Run(folder=folder, size=size, faults=faults, outside=outside, town=Town.settled(outside, size))
+        town = Town.settled(outside, size)
+        one = _Run(folder=folder, size=size, faults=faults, outside=outside, town=town, tell=tell)
         async with one.processes:
             await one.start()
             await one.live()
         return one.outcome(perf_counter() - began)
 
 
-async def soak(folder: Path, size: Size) -> tuple[Outcome, Outcome, list[str]]:
-    """Both runs at once, and everything that must not be."""
+def _to_nobody(progress: str) -> None:
+    """For a run that is short."""
+
+
+async def soak(
+    folder: Path, size: Size, *, tell: Callable[[str], None] = _to_nobody
+) -> tuple[Outcome, Outcome, list[str]]:
+    """Both runs at once, and everything that must not be.
+
+    Args:
+        folder: an empty one.
+        size: how much is said.
+        tell: is told how far both have come.
+    """
     for name in ("calm", "troubled"):
         (folder / name).mkdir()
     calm, troubled = await asyncio.gather(
-        run(folder / "calm", size, faults=False), run(folder / "troubled", size, faults=True)
+        run(folder / "calm", size, faults=False, tell=tell), run(folder / "troubled", size, faults=True, tell=tell)
     )
     problems = [f"calm: {problem}" for problem in calm.problems]
     problems += [f"troubled: {problem}" for problem in troubled.problems]
@@ -320,8 +341,13 @@ def main() -> None:
     arguments = parser.parse_args()
     size = SMALL if arguments.small else FULL
     size = replace(size, people=arguments.people or size.people, messages=arguments.messages or size.messages)
+    began = perf_counter()
+
+    def tell(progress: str) -> None:
+        print(f"{perf_counter() - began:6.0f} s  {progress}", file=sys.stderr, flush=True)
+
     with tempfile.TemporaryDirectory() as folder:
-        calm, troubled, problems = asyncio.run(soak(Path(folder), size))
+        calm, troubled, problems = asyncio.run(soak(Path(folder), size, tell=tell))
     print(f"{size.people} people, {size.channels} channels, {size.messages:,} messages, {size.kills} kills")
     print("| run | answered | told why | seconds | MB in the second quarter | in the last |")
     print("|---|---|---|---|---|---|")
@@ -330,6 +356,9 @@ def main() -> None:
         early, late = one.rss
         print(f"| {name} | {one.answered:,} | {one.told:,} | {one.seconds:.0f} | {early:.0f} | {late:.0f} |")
         figures[name] = {"answered": one.answered, "told": one.told, "seconds": one.seconds, "rss": one.rss}
+    bots = resource.getrusage(resource.RUSAGE_CHILDREN)
+    own = process_time()
+    print(f"CPU seconds: {bots.ru_utime + bots.ru_stime:.0f} of the bots, {own:.0f} of the doubles and this bench")
     if arguments.json:
         arguments.json.write_text(json.dumps({"size": asdict(size), **figures, "problems": problems}, indent=2))
     for problem in problems[:20]:

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Update, and_, bindparam, insert, or_, select, update
+from sqlalchemy import Row, Update, and_, bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from memory.database import Database, Transaction
@@ -156,12 +156,13 @@ class InboxStore:
 
     async def is_writing(self, person: str, channel: str) -> bool:
         """Whether an answer to a person is being shown while it is written, in a channel or one of its threads."""
-        conversation: Any = inbox.c.conversation
-        within = or_(conversation == channel, conversation.startswith(f"{channel}:", autoescape=True))
-        drafted = and_(inbox.c.state.in_(UNFINISHED), inbox.c.draft.is_not(None))
-        query = select(inbox.c.id).where(inbox.c.person == person, drafted, within).limit(1)
+        # By state, since few are unfinished; a person's own may be those of many years.
+        query = select(inbox.c.person, inbox.c.conversation).where(
+            inbox.c.state.in_(UNFINISHED), inbox.c.draft.is_not(None)
+        )
         async with self._database.read() as connection:
-            return (await connection.execute(query)).first() is not None
+            drafted = (await connection.execute(query)).all()
+        return any(row.person == person and f"{row.conversation}:".startswith(f"{channel}:") for row in drafted)
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every item of a scope."""

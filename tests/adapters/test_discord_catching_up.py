@@ -201,6 +201,24 @@ async def test_what_was_edited_and_deleted_while_the_bot_was_stopped_is_followed
     assert late(discord) == [False] * 3
 
 
+async def test_of_many_messages_that_are_gone_a_few_alone_are_asked_for(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, chat = discord.add_user("ann"), discord.add_dm()
+    async with bot(tmp_path, discord, clock):
+        said = [await discord.post(chat, ann, f"My secret number {count} is 7.") for count in range(6)]
+        await discord.until_sent(6)
+    for message in said:
+        await discord.delete(chat, message)
+    # Of the first one, Discord would say that it is still there.
+    discord.script(
+        "GET", f"/messages/{said[0]}$", Scripted(status=403, body={"message": "Missing Access", "code": 50001})
+    )
+    async with bot(tmp_path, discord, clock) as (world, adapter):
+        await adapter.catch_up()
+        assert "secret number" not in str(await world.system.privacy.export(f"discord:{ann.id}"))
+
+
 async def test_an_answer_deleted_while_the_session_was_lost_is_let_go_of(
     tmp_path: Path, discord: DiscordDouble, clock: Clock
 ) -> None:
