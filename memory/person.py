@@ -360,9 +360,12 @@ class PersonMemory:
         Raises:
             PersonErased: the person was erased meanwhile.
         """
-        async with self._services.database.transaction() as tx:
+
+        async def learn(tx: Transaction) -> None:
             if (await present_session(self._stores.sessions, exchange)).kept:
                 await self._learn(tx, exchange.user.id, at=self._services.clock.now())
+
+        await self._services.database.write(learn)
 
     async def _learn(self, tx: Transaction, exchange_id: int, *, at: datetime) -> None:
         if parts_of(self._services.parameters.preset).facts:

@@ -107,12 +107,15 @@ class Window:
         if not leaving:
             return False
         ids = [message.id for message in leaving]
-        async with self._database.transaction() as tx:
+
+        async def leave(tx: Transaction) -> int:
             evicted = await self.evict(session, tx, ids, reason)
             if session.kept and evicted:
                 await self._add_job(session, tx, FOLD, subject=max(ids))
                 await self._journaling.note_trim(session, tx, leaving=leaving, at=self._clock.now())
-        return bool(evicted)
+            return evicted
+
+        return bool(await self._database.write(leave))
 
     def is_crowded(self, size: WindowSize, *, fixed_tokens: int) -> bool:
         """Whether ``keep_small`` may have something to evict; see ``policy.trimming.is_crowded``."""
@@ -194,30 +197,34 @@ class Window:
         session = await self._sessions.get(scope, int(job.payload["session"]))
         unfolded = await self._recall.unfolded(scope, session.conversation) if session else ()
         if session is None or not unfolded:
-            async with self._database.transaction() as tx:
-                await self._jobs.done(scope, tx, job=job)
+            await self._database.write(lambda tx: self._jobs.done(scope, tx, job=job))
             return True
         summary = await self._summarised(session.window_summary, unfolded)
-        async with self._database.transaction() as tx:
+
+        async def write(tx: Transaction) -> bool:
             present = await self._sessions.get(scope, session.id)
             if present is not None and present.window_summary != session.window_summary:
                 return False
             if not await self._recall.unchanged(scope, unfolded):
                 return False
-            if not await self._jobs.done(scope, tx, job=job):
-                return True
-            await self._sessions.set_window_summary(scope, tx, session_id=session.id, text=summary)
-            await self._recall.mark_folded(scope, tx, message_ids=[message.id for message in unfolded])
+            if await self._jobs.done(scope, tx, job=job):
+                await self._sessions.set_window_summary(scope, tx, session_id=session.id, text=summary)
+                await self._recall.mark_folded(scope, tx, message_ids=[message.id for message in unfolded])
+                tx.after_commit(lambda: self._log_fold(session, summary, messages=len(unfolded)))
+            return True
+
+        return await self._database.write(write)
+
+    def _log_fold(self, session: Session, summary: str, *, messages: int) -> None:
         _log.info(
             "memory_write",
             memory="window_summary",
             session_id=session.id,
-            messages=len(unfolded),
+            messages=messages,
             words=len(summary.split()),
             tokens_before=self._counter.count(session.window_summary),
             tokens_after=self._counter.count(summary),
         )
-        return True
 
     async def _add_job(self, session: Session, tx: Transaction, kind: str, *, subject: int) -> None:
         await self._jobs.add(

@@ -165,8 +165,9 @@ class WarmStore(EntryReader):
 
     async def reinforce(self, tx: Transaction, given: Collection[tuple[Scope, int]], *, at: datetime) -> None:
         """Count that these very entries, by their scopes and ids, were given to somebody by one search."""
-        here = select(entries).where(with_keys(entries, given), kept())
-        found = (await tx.connection.execute(here)).all() if given else []
+        if not given:
+            return
+        found = (await tx.connection.execute(select(entries).where(with_keys(entries, given), kept()))).all()
         if not found:
             return
         await tx.connection.execute(_CHANGE, [_reinforced(row, at) for row in found])
