@@ -168,7 +168,7 @@ class SlackActions:
         self, click: _Click, press: Press, fields: Mapping[str, str] | None = None, *, message: str | None = None
     ) -> None:
         if not click.origin.channel and press.action == _FACTS:
-            page = int(press.subject) if press.subject.isdigit() else 1
+            page = int(press.subject) if press.subject.isdecimal() else 1
             await self._show_home(click, page=page)
             return
         reply = await self._actions.run(press, await self._invocation(click, message), fields)

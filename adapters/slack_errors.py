@@ -81,7 +81,7 @@ def retry_after(error: SlackApiError) -> float | None:
     if error_code(error) != "ratelimited" and getattr(error.response, "status_code", None) != 429:
         return None
     value = error.response.headers.get("Retry-After", "")
-    return float(value) if value.isdigit() else 1.0
+    return float(value) if value.isdecimal() else 1.0
 
 
 def is_refusal(error: SlackApiError) -> bool:

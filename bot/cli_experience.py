@@ -69,7 +69,7 @@ def episodes(  # noqa: PLR0917  # Typer makes options of them
     if as_json:
         print_json({"person": person, "episodes": [_episode_row(one) for one in found]})
     else:
-        print_text("\n".join(lines) or "No session is told yet.")
+        print_text("\n".join(lines) or "No earlier session is told yet: each is once it has ended.")
 
 
 @experience_commands.command("procedures")

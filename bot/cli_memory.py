@@ -129,7 +129,7 @@ def search(  # noqa: PLR0917  # Typer makes options of them
     if not hits:
         console.print("Nothing found.")
     for hit in hits:
-        said = f"{hit.at:%Y-%m-%d %H:%M} {hit.author or hit.source} ({hit.scope.audience}): {hit.reason}"
+        said = f"{hit.at:%Y-%m-%d %H:%M} UTC {hit.author or hit.source} ({hit.scope.audience}): {hit.reason}"
         console.print(said, style="dim", highlight=False)
         console.print(f"  {hit.text}", highlight=False)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from memory.oversight import Overview, Statistics
 from memory.parameters import MemoryParameters
@@ -20,6 +20,17 @@ from memory.stores.parameter_changes import ParameterChange
 
 _TICKS = re.compile(r"`+")
 
+_DAY, _HOUR, _MINUTE = timedelta(days=1), timedelta(hours=1), timedelta(minutes=1)
+_SPANS = {
+    "answer_within": ("answer_within_minutes", _MINUTE),
+    "closed_scope_kept": ("closed_scope_days", _DAY),
+    "consolidation_interval": ("consolidation_hours", _HOUR),
+    "journal_expiry": ("journal_expiry_days", _DAY),
+    "session_idle": ("session_idle_minutes", _MINUTE),
+    "tree_prune": ("tree_prune_days", _DAY),
+    "warm_retention": ("warm_retention_days", _DAY),
+}
+
 
 def fenced(text: str, language: str = "") -> str:
     """A text as a code block, with a fence longer than any run of backticks in it."""
@@ -29,8 +40,8 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def moment(at: datetime) -> str:
-    """A time, in UTC, to the minute."""
-    return f"{at:%Y-%m-%d %H:%M}"
+    """A time, to the minute, with its zone: a person may have chosen another."""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def overview(found: Overview, *, blind: bool = False) -> str:
@@ -96,11 +107,17 @@ def audit(entries: Iterable[AuditEntry]) -> str:
 
 
 def parameters(found: MemoryParameters, changed: Collection[str] = ()) -> str:
-    """The numbers in force, by name, with a word behind those that were changed at run time."""
-    return "\n".join(
-        f"- {field.name}: {getattr(found, field.name)}{' (changed)' if field.name in changed else ''}"
-        for field in fields(found)
-    )
+    """The numbers in force, by the names of their settings, with a word behind those changed at run time."""
+    numbers = (_as_set(field.name, getattr(found, field.name)) for field in fields(found))
+    return "\n".join(f"- {name}: {value}{' (changed)' if name in changed else ''}" for name, value in numbers)
+
+
+def _as_set(name: str, value: object) -> tuple[str, object]:
+    """A number as its setting says it: a span in its unit, which the setting's name ends with."""
+    if not isinstance(value, timedelta):
+        return name, value
+    setting, unit = _SPANS[name]
+    return setting, f"{value / unit:g}"
 
 
 def parameter_change(change: ParameterChange) -> str:
@@ -127,13 +144,13 @@ def statistics(found: Statistics, parameters: MemoryParameters) -> str:
             f"section: {sections}"
         )
     if found.failed_searches:
-        failed = ", ".join(f"{source} ({moment(at)} UTC)" for source, at in found.failed_searches.items())
+        failed = ", ".join(f"{source} ({moment(at)})" for source, at in found.failed_searches.items())
         lines.append(f"- could not be searched at times within the last hour: {failed}; the log says why")
     return "\n".join(lines)
 
 
 def _tiers(tiers: TierMetrics) -> str:
-    last = moment(tiers.last_consolidation) + " UTC" if tiers.last_consolidation else "never"
+    last = moment(tiers.last_consolidation) if tiers.last_consolidation else "never"
     return (
         f"- tiers: {tiers.hot_memory_size_bytes:,} bytes at hand; {tiers.warm_memory_count:,} recent entries "
         f"({tiers.warm_memory_size_kb:g} KB), {tiers.cold_memory_count:,} archived; {tiers.tree_node_count} categories "
@@ -164,7 +181,7 @@ def receipt(erased: ErasureReceipt) -> str:
     rows = [f"- {name}: {count}" for name, count in erased.rows.items() if count]
     searched = sum(erased.files.values())
     lines = [
-        f"Everything kept about {erased.person} was erased on {moment(erased.erased_at)} UTC.",
+        f"Everything kept about {erased.person} was erased on {moment(erased.erased_at)}.",
         "",
         *(rows or ["There was nothing."]),
         "",

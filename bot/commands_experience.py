@@ -74,7 +74,7 @@ def _episodes(whose: Whose) -> Callable[[Services, Invocation], Awaitable[Comman
             return CommandReply(text=f"Back again:\n{_line(one)}")
         if "query" not in arguments:
             shown = views.episode_list(known[:_LISTED], zone, blind=subject.blind)
-            text = shown if known else "No session is told yet."
+            text = shown if known else "No earlier session is told yet: each is once it has ended."
             return await _answer(services, subject, "episodes", text)
         return await _answer(services, subject, "episodes", await _found(services, subject, arguments["query"], known))
 

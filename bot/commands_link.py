@@ -27,7 +27,7 @@ async def _first_side(services: Services, call: Invocation) -> CommandReply:
     status = await linking.status(scope)
     if status.claimed_by is None:
         code = await linking.offer(scope)
-        linked = [f"Linked with {link.other} since {views.moment(link.linked_at)} UTC." for link in status.links]
+        linked = [f"Linked with {link.other} since {views.moment(link.linked_at)}." for link in status.links]
         text = (
             f"To link another account of yours, write there within ten minutes: `/mydata link {code}`\n"
             "Then call `/mydata link` here once more. Give the code to nobody."

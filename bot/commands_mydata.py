@@ -26,7 +26,7 @@ async def _show(services: Services, call: Invocation) -> CommandReply:
         return CommandReply(text="I remember nothing about you.")
     shown = "\n\n".join(views.overview(one) for one in found)
     paused = (await services.system.stores.consent.load(_scope(services, call))).paused_at
-    note = f"\n\nPaused since {views.moment(paused)} UTC: nothing new is remembered." if paused else ""
+    note = f"\n\nPaused since {views.moment(paused)}: nothing new is remembered." if paused else ""
     return CommandReply(text=shown + note, offers=own_offers(paused=paused is not None))
 
 

@@ -24,9 +24,12 @@ async def _settings(services: Services, call: Invocation) -> CommandReply:
     if name:
         return await _one(services, name)
     changed = await services.system.stores.parameter_changes.in_force()
-    names = {name.removesuffix("_days").removesuffix("_minutes") for name in changed}  # a span says its unit itself
-    shown = views.parameters(services.system.parameters, names)
-    return CommandReply(text=f"{shown}\n- slack_admin_reads_dms: {services.admin_reads_dms}")
+    shown = views.parameters(services.system.parameters, changed)
+    return CommandReply(
+        text=f"{shown}\n- slack_admin_reads_dms: {services.admin_reads_dms}\n\n"
+        f"`/memory settings {CHANGEABLE[0]}` tells what that one means, and so for the others that can be changed: "
+        f"{', '.join(CHANGEABLE[1:])}."
+    )
 
 
 async def _one(services: Services, name: str) -> CommandReply:

@@ -56,7 +56,7 @@ async def _hot(services: Services, scope: Scope) -> str:
     store = services.system.stores.hot
     state = await store.shown(scope)
     if state.version == 0:
-        return "Nothing is at hand yet: that begins with the first consolidation."
+        return "Nothing is at hand yet. That begins when memory is next put in order, which happens every few hours."
     at = state.last_updated.isoformat(timespec="minutes") if state.last_updated else ""
     return memory_page(state, max_bytes=store.limits.max_bytes, generated_at=at)
 
@@ -92,11 +92,11 @@ def _somebodys(show: str) -> Callable[[Services, Invocation], Awaitable[CommandR
 
 
 MYDATA_TIER_COMMANDS: tuple[Command, ...] = (
-    Command(group=Group.MYDATA, name="tree", help="The map of what I remember of you.", run=_own("tree")),
-    Command(group=Group.MYDATA, name="hot", help="What of it is always before me.", run=_own("hot")),
+    Command(group=Group.MYDATA, name="tree", help="The categories of what I remember about you.", run=_own("tree")),
+    Command(group=Group.MYDATA, name="hot", help="What I always keep in mind about you.", run=_own("hot")),
 )
 
 MEMORY_TIER_COMMANDS: tuple[Command, ...] = (
-    about_person("tree", "The map of what is remembered of a person.", _somebodys("tree"), *_TREE_ARGUMENTS),
-    about_person("hot", "What of it is in every prompt.", _somebodys("hot")),
+    about_person("tree", "The categories of what is remembered about a person.", _somebodys("tree"), *_TREE_ARGUMENTS),
+    about_person("hot", "What I always keep in mind about a person.", _somebodys("hot")),
 )

@@ -44,7 +44,7 @@ def chosen(found: Sequence[K], said: str, kind: str, name_of: Callable[[K], str]
     if not meant and name_of is not None:
         meant = [one for one in found if same_name(name_of(one)) == same_name(said)]
     if not meant:
-        raise InvalidInput(f"There is no {kind} {said[:_SHOWN]!r}. The command {kind}s lists them with their names.")
+        raise InvalidInput(f"There is no {kind} {said[:_SHOWN]!r}. The command `{kind}s` lists them with their names.")
     if len(meant) > 1:
         names = ", ".join(handle_of(one.id) for one in meant)
         raise InvalidInput(f"Several have this name. Name one of them: {names}.")

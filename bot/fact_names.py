@@ -33,7 +33,7 @@ def chosen_fact(facts: Sequence[Fact], said: str) -> Fact:
         or [fact for fact in facts if words and words in normalised(fact.text)]
     )
     if not found:
-        raise InvalidInput(f"There is no fact {said[:_SHOWN]!r}. The command facts lists them with their names.")
+        raise InvalidInput(f"There is no fact {said[:_SHOWN]!r}. The command `facts` lists them with their names.")
     if len(found) > 1:
         names = ", ".join(handle_of(fact.id) for fact in found[:_OFFERED])
         raise InvalidInput(f"Several facts have these words. Name one of them: {names}.")
@@ -48,7 +48,7 @@ def chosen_revision(revisions: Sequence[FactRevision], said: str) -> FactRevisio
     """
     found = next((one for one in revisions if handle_of(one.id) == said.lower()), None)
     if found is None:
-        raise InvalidInput(f"There is no revision {said[:_SHOWN]!r}. The command history lists them with their names.")
+        raise InvalidInput(f"There is no revision {said[:_SHOWN]!r}. The command `history` names them.")
     return found
 
 

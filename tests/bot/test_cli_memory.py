@@ -45,7 +45,7 @@ def kept(tmp_path: Path) -> None:
 def test_summary_lists_versions_and_what_the_newest_changed(keepsake: Command) -> None:
     shown = keepsake("memory", "summary", *ANN, "--audience", "dm")
     assert shown.code == 0
-    assert "version 2, 2026-03-02 10:00, 3 words, end of a session (system)" in shown.out
+    assert "version 2, 2026-03-02 10:00 UTC, 3 words, end of a session (system)" in shown.out
     assert "- Ann likes tea.\n+ Ann likes coffee." in shown.out
     assert "Ann likes tea." in keepsake("memory", "summary", *ANN, "--audience", "dm", "--version", "1").out
     rows = json.loads(keepsake("memory", "summary", *ANN, "--audience", "dm", "--json").out)

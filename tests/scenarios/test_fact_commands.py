@@ -190,8 +190,8 @@ async def test_why_names_what_the_last_reply_was_given_with_its_reason_date_and_
         await tell(world, "The user has a cat called what?")
         [cat] = await facts_of(world)
         shown = (await desk.call("/mydata why")).text
-        assert f"1. A fact {handle_of(cat.id)} of 2026-03-02 09:00, heard by dm, because of words in common" in shown
-        assert "from a message of 2026-03-02 09:00\n```\nUser has a cat called Tom\n```" in shown
+        assert f"A fact {handle_of(cat.id)} of 2026-03-02 09:00 UTC, heard by dm, because of words in common" in shown
+        assert "from a message of 2026-03-02 09:00 UTC\n```\nUser has a cat called Tom\n```" in shown
         elsewhere = await desk.call("/mydata why", where=channel(1))
         assert "not replied" in elsewhere.text
         await desk.call("/mydata forget Tom")

@@ -57,7 +57,7 @@ async def test_an_admin_sees_versions_and_rolls_back_and_the_person_can_read_so(
     async with two_summaries(tmp_path, channel(1)) as world:
         desk = Desk.of(world)
         seen = await desk.call("/memory summary console:ann", by=ROOT, where=channel(1))
-        assert "version 2, 2026-03-02 10:00, 3 words, end of a session (system)" in seen.text
+        assert "version 2, 2026-03-02 10:00 UTC, 3 words, end of a session (system)" in seen.text
         assert "- Ann likes tea." in seen.text
         assert "+ Ann likes coffee." in seen.text
         asked = await desk.call("/memory rollback console:ann 1", by=ROOT, where=channel(1))

@@ -33,7 +33,7 @@ async def test_a_change_acts_on_the_next_turn_is_read_back_and_survives_a_restar
         assert "- history_target: 5" in shown.splitlines()
         one = (await desk.call("memory settings max_conversation_history", by=OPERATOR)).text
         assert one.startswith("**max_conversation_history**: 10 (configured: 20)\nMessages kept in the window.\n")
-        assert one.endswith("- 2026-03-02 09:00 operator: 10")
+        assert one.endswith("- 2026-03-02 09:00 UTC operator: 10")
     async with running(tmp_path) as world:
         assert world.system.parameters.max_conversation_history == 20
         await take_up(SETTINGS, world.system)
@@ -80,7 +80,8 @@ async def test_a_change_that_fits_no_longer_is_left_out_at_the_start(tmp_path: P
         await desk.call("memory settings tool_call_cap 3", by=OPERATOR)
         await desk.call("memory settings journal_expiry_days 90", by=OPERATOR)
         shown = (await desk.call("memory settings", by=OPERATOR)).text
-        assert "- journal_expiry: 90 days, 0:00:00 (changed)" in shown.splitlines()
+        assert "- session_idle_minutes: 30" in shown.splitlines()
+        assert "- journal_expiry_days: 90 (changed)" in shown.splitlines()
         await take_up(load_settings({"max_conversation_history": 12}, env_file=None), world.system)
         assert world.system.parameters.history_target == 6
         assert world.system.parameters.tool_call_cap == 3
