@@ -151,6 +151,7 @@ def _of_tiers(sizes: TierSizes) -> Iterator[Metric]:
     }
     yield _gauge("tier_bytes", "Sizes of everybody's tiers, as of the last consolidation.", shown, "tier")
     yield _gauge("warm_entries", "Recent entries of everybody, as of then.", {(): float(sizes.warm_entries)})
+    yield _gauge("tree_nodes", "Categories of everybody, as of then.", {(): float(sizes.tree_nodes)})
     yield _gauge("scopes_consolidated", "Scopes that were ever consolidated.", {(): float(sizes.scopes)})
     last = sizes.last.timestamp() if sizes.last else 0.0
     yield _gauge("last_consolidation_timestamp_seconds", "When a scope was last consolidated.", {(): last})

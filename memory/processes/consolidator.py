@@ -27,7 +27,7 @@ from memory.policy.tree_operations import TreeOperation
 from memory.ports import Clock
 from memory.processes.daily_notes import DailyNotes
 from memory.processes.tree_rebuilder import TreeRebuilder
-from memory.records import Change, ConsolidationReport, Mode, Scope, TierCounts, TierEntry
+from memory.records import Change, ConsolidationReport, Mode, Scope, TierCounts, TierEntry, Tree
 from memory.stores.cold import ColdStore
 from memory.stores.consolidations import ConsolidationStore
 from memory.stores.facts import FactStore
@@ -243,12 +243,12 @@ class Consolidator:
         if mode.includes(Mode.MONTHLY):
             report = replace(report, removed_cold=await self._cold.let_go(scope, tx, job=report.job, at=now))
         promotions, hot_size = await self._promoted(scope, tx, warm, change, now)
-        tree_size = await self._indexed(scope, tx, warm, change, now)
+        tree, tree_size = await self._indexed(scope, tx, warm, change, now)
+        report = replace(report, tree_size_bytes=tree_size, tree_nodes=len(tree.nodes))
         if mode.includes(Mode.FULL):
-            tree = await self._tree.within_transaction(scope, tx, at=now)
             report = replace(report, tree_findings=findings(tree, limits=self._tree.limits, size=tree_size))
         _, size = await self._warm.size_within(scope, tx)
-        return replace(report, promoted=promotions, hot_size_bytes=hot_size, tree_size_bytes=tree_size, warm_bytes=size)
+        return replace(report, promoted=promotions, hot_size_bytes=hot_size, warm_bytes=size)
 
     async def _promoted(
         self, scope: Scope, tx: Transaction, warm: Sequence[TierEntry], change: Change, now: datetime
@@ -265,14 +265,14 @@ class Consolidator:
 
     async def _indexed(
         self, scope: Scope, tx: Transaction, warm: Sequence[TierEntry], change: Change, now: datetime
-    ) -> int:
-        """Make categories for the facts that have none, and write the index of the tree anew; its size."""
+    ) -> tuple[Tree, int]:
+        """Make categories for the facts that have none, and write the index anew; the tree, and the size of it."""
         for category in sorted({fact.category for fact in await self._facts.current(scope)}):
             await self._tree.file(scope, tx, category=category, at=now, change=change)
         tree = await self._tree.within_transaction(scope, tx, at=now)
         text = index_of(tree, warm, max_bytes=self._tree.limits.max_bytes, now=now)
         await self._tree.write_index(scope, tx, text=text, at=now)
-        return len(text.encode())
+        return tree, len(text.encode())
 
     async def _write_files(self, scope: Scope, mode: Mode) -> None:
         """Write what people can read; where the person was erased meanwhile, nothing of it stays."""

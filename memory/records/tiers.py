@@ -158,7 +158,7 @@ class ConsolidationReport:
         tree_operations: what it did there, and what was skipped, each in a few words.
         tree_findings: what a close look at the tree found that could be better.
         removed_cold: frozen entries past the time for which they are kept.
-        hot_size_bytes, tree_size_bytes, warm_entries, warm_bytes: sizes afterwards.
+        hot_size_bytes, tree_size_bytes, tree_nodes, warm_entries, warm_bytes: sizes afterwards.
     """
 
     id: int
@@ -179,6 +179,7 @@ class ConsolidationReport:
     removed_cold: int = 0
     hot_size_bytes: int = 0
     tree_size_bytes: int = 0
+    tree_nodes: int = 0
     warm_entries: int = 0
     warm_bytes: int = 0
 

@@ -20,7 +20,7 @@ from memory.schema import entries, facts
 from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope, scope_of_row
 
 _KEPT = 100  # reports of a scope
-_SIZES = ("hot_size_bytes", "tree_size_bytes", "warm_entries", "warm_bytes")
+_SIZES = ("hot_size_bytes", "tree_size_bytes", "tree_nodes", "warm_entries", "warm_bytes")
 _APART = ("id", "mode", "scope", "at")
 
 
@@ -50,6 +50,7 @@ class TierSizes:
     scopes: int
     hot_size_bytes: int
     tree_size_bytes: int
+    tree_nodes: int
     warm_entries: int
     warm_bytes: int
     last: datetime | None

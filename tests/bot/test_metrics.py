@@ -199,7 +199,7 @@ async def test_the_tiers_are_told_of_together(tmp_path: Path) -> None:
             await world.system.consolidator.run(scope)
         await world.system.consolidator.run(scope)
         found = await numbers(observed(world, Measures()))
-    assert (found["warm_entries"], found["scopes_consolidated"]) == (2, 2)
+    assert (found["warm_entries"], found["scopes_consolidated"], found["tree_nodes"]) == (2, 2, 10)
     assert found["tier_bytes warm"] == 2 * len("Moved to Oslo.")
     assert found["tier_bytes hot"] > 0
     assert found["last_consolidation_timestamp_seconds"] == now.timestamp()
