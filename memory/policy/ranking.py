@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 
-from memory.policy.late_interaction import likeness, telling
+from memory.policy.late_interaction import Around, likenesses, telling
 from memory.policy.question_kinds import Kind, fitness, kinds_asked_for
 from memory.policy.time_expressions import Period, names_only_a_time
 from memory.ports import Vectors
@@ -180,30 +181,40 @@ def rerank(
         late=tokens is not None,
         counting=1.0 if tokens is None else telling(tokens, compared),
     )
+    embedded = _around(known, settings)
+    likeness = dict(zip(embedded, likenesses(list(embedded.values()), asked.counting), strict=True))
     groups: defaultdict[int, list[RankedEntry]] = defaultdict(list)
-    for excerpt in known.values():
+    for entry_id, excerpt in known.items():
         setting = settings[excerpt.entry.record_id]
-        beside, further = _around(excerpt, known, settings)
-        score = _closer_score(excerpt, setting, beside, further, asked) * _boost(setting, asked)
+        score = _closer_score(excerpt, likeness.get(entry_id), asked) * _boost(setting, asked)
         score *= fitness(excerpt.text, asked.kinds)
         groups[setting.group].append(RankedEntry(entry=excerpt.entry, text_share=excerpt.text_share, score=score))
     return _best_of_each(ranked for group in groups.values() for ranked in _smoothed(group))
 
 
-def _around(
-    excerpt: Excerpt, known: Mapping[int, Excerpt], settings: Mapping[int, Setting]
-) -> tuple[list[Vectors], list[Vectors]]:
-    """The matches of what stands beside an excerpt in its group, and of what stands beside that."""
-    group = settings[excerpt.entry.record_id].group
+def _around(known: Mapping[int, Excerpt], settings: Mapping[int, Setting]) -> dict[int, Around]:
+    """The matches of each embedded excerpt, of what stands beside it in its group, and of what stands beside that."""
+    setting_of = {entry_id: settings[excerpt.entry.record_id] for entry_id, excerpt in known.items()}
+    beside_of = {entry_id: excerpt.beside & known.keys() for entry_id, excerpt in known.items()}
 
-    def matched(entry_ids: Iterable[int]) -> list[Vectors]:
-        found = [known[entry_id] for entry_id in entry_ids]
-        in_group = [one for one in found if settings[one.entry.record_id].group == group]
-        return [one.matches for one in in_group if one.matches is not None]
+    def matched(entry_ids: Iterable[int], group: int) -> list[Vectors]:
+        found = [known[entry_id].matches for entry_id in entry_ids if setting_of[entry_id].group == group]
+        return [matches for matches in found if matches is not None]
 
-    beside = excerpt.beside & known.keys()
-    beyond = {entry_id for neighbour in beside for entry_id in known[neighbour].beside} & known.keys()
-    return matched(beside), matched(beyond - beside - {excerpt.entry.entry_id})
+    around: dict[int, Around] = {}
+    for entry_id, excerpt in known.items():
+        if excerpt.matches is None:
+            continue
+        setting, beside = setting_of[entry_id], beside_of[entry_id]
+        beyond = {one for neighbour in beside for one in beside_of[neighbour]} - beside
+        beyond.discard(entry_id)
+        around[entry_id] = Around(
+            own=excerpt.matches,
+            beside=matched(beside, setting.group),
+            further=matched(beyond, setting.group),
+            learned=setting.learned,
+        )
+    return around
 
 
 def candidates_of(limit: int) -> int:
@@ -211,24 +222,26 @@ def candidates_of(limit: int) -> int:
     return max(_LEAST_CANDIDATES, _CANDIDATES_OF_EACH * limit)
 
 
-def _closer_score(
-    excerpt: Excerpt, setting: Setting, beside: Sequence[Vectors], further: Sequence[Vectors], asked: _Asked
-) -> float:
-    if excerpt.matches is None:
+def _closer_score(excerpt: Excerpt, likeness: float | None, asked: _Asked) -> float:
+    if likeness is None:
         alike = _LIKENESS_OF_WORDS_ALONE * excerpt.text_share
     else:
         own = max(0.0, excerpt.entry.similarity or 0.0)
-        with_others = likeness(excerpt.matches, beside, setting.learned, further=further, counting=asked.counting)
-        alike = (1.0 - _COSINE_SHARE) * with_others + _COSINE_SHARE * own
+        alike = (1.0 - _COSINE_SHARE) * likeness + _COSINE_SHARE * own
     weight = _TEXT_WEIGHT if asked.late else _TEXT_WEIGHT_WITHOUT_TOKENS
     return max(0.0, (weight * excerpt.text_share + alike) / (weight + 1.0))
 
 
 def _boost(setting: Setting, asked: _Asked) -> float:
-    speaker = _SPEAKER_BOOST if asked.words.intersection(_WORD.findall(setting.author.lower())) else 1.0
+    speaker = 1.0 if asked.words.isdisjoint(_words(setting.author)) else _SPEAKER_BOOST
     truth = _SHARE_OF_THE_CORRECTED if setting.corrected else 1.0
     period = asked.in_period if any(setting.at in period for period in asked.periods) else 1.0
     return speaker * truth * period
+
+
+@lru_cache(256)  # a conversation has few authors
+def _words(author: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(author.lower()))
 
 
 def _smoothed(group: Sequence[RankedEntry]) -> list[RankedEntry]:

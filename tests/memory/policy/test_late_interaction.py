@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memory.policy.late_interaction import best_matches, likeness, query_tokens, telling
+from memory.policy.late_interaction import Around, best_matches, likenesses, query_tokens, telling
 from memory.ports import EmbeddedText
 
 
@@ -48,7 +48,7 @@ def test_a_text_without_tokens_matches_nothing() -> None:
     assert query.shape == (0, 4)
     matches = best_matches(query, [np.ones((3, 4), dtype=np.int8)])
     assert matches.shape == (1, 0)
-    assert likeness(matches[0], []) == 0.0
+    assert likenesses([Around(matches[0])]) == [0.0]
 
 
 def test_each_token_is_matched_by_the_best_of_each_text() -> None:
@@ -78,7 +78,6 @@ def test_what_the_tokens_of_a_query_count_for_together_does_not_change() -> None
 
 def test_a_neighbour_answers_for_a_little_less() -> None:
     own, beside = np.array([0.4, 0.0], dtype=np.float32), np.array([0.0, 0.4], dtype=np.float32)
-    assert likeness(own, []) == pytest.approx(0.4)
-    assert likeness(own, [beside]) == pytest.approx(0.4 + 0.85 * 0.4)
-    assert likeness(own, [], further=[beside]) == pytest.approx(0.4 + 0.72 * 0.4)
-    assert likeness(own, [own]) == pytest.approx(0.4)
+    texts = [Around(own), Around(own, [beside]), Around(own, further=[beside]), Around(own, [own])]
+    assert likenesses(texts) == pytest.approx([0.4, 0.4 + 0.85 * 0.4, 0.4 + 0.72 * 0.4, 0.4])
+    assert likenesses([]) == []
