@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from memory.records import Source
 
-_OVERFETCH = 3  # no source asks for the candidates of more results for each one wanted
+_OVERFETCH = 2  # no source asks for the candidates of more results for each one wanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +55,6 @@ class Wanted:
         each = {source: _OVERFETCH * most for source, most in self.most.items()}
         return each | {
             Source.RECALL: self.hits + len(exclude) if self.hits else 0,
-            Source.ARCHIVAL: _OVERFETCH * self.hits,
+            Source.ARCHIVAL: self.hits,
             Source.ENTRY: 0,  # what is filed is looked up by its category
         }

@@ -22,6 +22,9 @@ _OVERFETCH = 4  # what one index ranks low the other may rank high, and a long r
 _LEAST = 40  # of either index, to be looked at more closely; 100 find as much
 _MOST = 5_000
 
+_Likeness = tuple[float, Vectors]
+"""The cosine of an entry with the query, and the entry's own vector."""
+
 
 class CandidateFinder:
     """Finds candidates.
@@ -61,27 +64,31 @@ class CandidateFinder:
             limits={source: wide[source] for source in worded if wide[source]},
             also={source: [entry.entry_id for entry in entries] for source, entries in worded.items()},
         )
-        unknown = {entry_id for ids, _ in near.values() for entry_id in ids}
-        unknown -= {entry.entry_id for entries in worded.values() for entry in entries}
-        for row in entries_within(connection, reach, unknown):
+        likeness = {source: _likeness(*some, vector) for source, some in near.items()}
+        found = {
+            source: [_compared(entry, likeness.get(source, {})) for entry in entries]
+            for source, entries in worded.items()
+        }
+        known = {entry.entry_id for entries in worded.values() for entry in entries}
+        others = {entry_id for some in likeness.values() for entry_id in some if entry_id not in known}
+        for row in entries_within(connection, reach, others):
             source = Source(row.source)
-            worded[source].append(
-                EntryScore(entry_id=row.id, scope=scope_of_row(row), source=source, record_id=row.record_id)
-            )
-        return {source: _compared(entries, near.get(source), vector) for source, entries in worded.items()}
+            entry = EntryScore(entry_id=row.id, scope=scope_of_row(row), source=source, record_id=row.record_id)
+            found.setdefault(source, []).append(_compared(entry, likeness.get(source, {})))
+        return found
 
 
-def _compared(
-    entries: Sequence[EntryScore], near: tuple[list[int], Vectors] | None, vector: Vectors
-) -> list[EntryScore]:
-    """The entries with their likeness, all from the same vectors, so that the two scores add up fairly."""
-    ids, vectors = near or ([], np.empty((0, len(vector)), dtype=np.float32))
+def _likeness(entry_ids: Sequence[int], vectors: Vectors, vector: Vectors) -> dict[int, _Likeness]:
+    """Of each entry, all from the same vectors, so that this and the score of its words add up fairly."""
     cosines = np.clip(vectors @ vector, -1.0, 1.0).tolist()
-    own = {entry_id: (cosines[place], vectors[place]) for place, entry_id in enumerate(ids)}
-    return [_with(entry, *own.get(entry.entry_id, (None, None))) for entry in entries]
+    return dict(zip(entry_ids, zip(cosines, vectors, strict=True), strict=True))
 
 
-def _with(entry: EntryScore, similarity: float | None, vector: Vectors | None) -> EntryScore:
+def _compared(entry: EntryScore, likeness: Mapping[int, _Likeness]) -> EntryScore:
+    """The entry with its likeness; one that has no vector yet stays as it is."""
+    if (alike := likeness.get(entry.entry_id)) is None:
+        return entry
+    similarity, vector = alike
     return EntryScore(
         entry_id=entry.entry_id,
         scope=entry.scope,

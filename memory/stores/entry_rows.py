@@ -10,7 +10,7 @@ from collections.abc import Collection
 from itertools import product
 from typing import Any
 
-from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, select, true, tuple_
+from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, null, select, tuple_, union_all
 from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
@@ -91,13 +91,18 @@ def _around(*, in_audiences: bool, in_record: bool = False) -> Select[Any]:
         .where(asked.c.source == bindparam("source"))
         .cte("place")
     )
-    near = select(place.c.id).union(select(place.c.before), select(place.c.after)).subquery()
-    entry = search_entries
+    near = union_all(
+        select(place.c.id, place.c.before, place.c.after),
+        *(
+            select(neighbour, null(), null()).where(neighbour.is_not(None))
+            for neighbour in (place.c.before, place.c.after)
+        ),
+    ).subquery()
+    entry = search_entries.c
     return (
-        select(entry.c.id, entry.c.person, entry.c.audience, entry.c.record_id, entry.c.embedder, entry.c.vector)
-        .add_columns(entry.c.text, entry.c.tokens, place.c.before, place.c.after)
-        .select_from(entry.outerjoin(place, place.c.id == entry.c.id))
-        .where(entry.c.id.in_(select(near.c.id)))
+        select(entry.id, entry.person, entry.audience, entry.record_id, entry.text, entry.embedder, entry.vector)
+        .add_columns(entry.tokens, near.c.before, near.c.after)
+        .select_from(near.join(search_entries, entry.id == near.c.id))
     )
 
 
@@ -106,15 +111,17 @@ def _next_to(entry: FromClause, *, earlier: bool, in_record: bool) -> ScalarSele
     other = search_entries.alias()
     own, place = tuple_(entry.c.record_id, entry.c.chunk), tuple_(other.c.record_id, other.c.chunk)
     order = [other.c.record_id, other.c.chunk]
-    same_record = other.c.record_id == entry.c.record_id
+    conditions = [place < own if earlier else place > own]
+    if in_record:  # by its equality alone SQLite finds the record; by the pair it would walk all those before it
+        before = other.c.chunk < entry.c.chunk if earlier else other.c.chunk > entry.c.chunk
+        order, conditions = [other.c.chunk], [other.c.record_id == entry.c.record_id, before]
     return (
         select(other.c.id)
         .where(
             other.c.person == entry.c.person,
             other.c.audience == entry.c.audience,
             other.c.source == entry.c.source,
-            same_record if in_record else true(),
-            place < own if earlier else place > own,
+            *conditions,
         )
         .order_by(*([column.desc() for column in order] if earlier else order))
         .limit(1)

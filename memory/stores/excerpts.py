@@ -63,23 +63,27 @@ class ExcerptReader:
                     beside[row.id].add(neighbour)
                     beside[neighbour].add(row.id)
         similarity, matches = self.compared(list(rows.values()), query)
-        return [
-            Excerpt(
-                entry=EntryScore(
-                    entry_id=row.id,
-                    scope=scope_of_row(row),
-                    source=source,
-                    record_id=row.record_id,
-                    text_score=known[row.id].entry.text_score if row.id in known else 0.0,
-                    similarity=similarity.get(row.id),
-                ),
-                text_share=known[row.id].text_share if row.id in known else 0.0,
-                text=without_heading(row.text),
-                matches=matches.get(row.id),
-                beside=frozenset(beside[row.id]),
+        excerpts = []
+        for entry_id, row in rows.items():
+            candidate = known.get(entry_id)
+            entry = EntryScore(
+                entry_id=entry_id,
+                scope=scope_of_row(row),
+                source=source,
+                record_id=row.record_id,
+                text_score=candidate.entry.text_score if candidate else 0.0,
+                similarity=similarity.get(entry_id),
             )
-            for row in rows.values()
-        ]
+            excerpts.append(
+                Excerpt(
+                    entry=entry,
+                    text_share=candidate.text_share if candidate else 0.0,
+                    text=without_heading(row.text),
+                    matches=matches.get(entry_id),
+                    beside=frozenset(beside[entry_id]),
+                )
+            )
+        return excerpts
 
     def compared(
         self, rows: Sequence[Row[Any]], query: EmbeddedQuery | None

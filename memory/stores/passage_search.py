@@ -24,7 +24,6 @@ from memory.stores.passage_rows import hit_of_passage, worth_of_row
 from memory.stores.scoped import by_keys, key_values
 from memory.stores.search import SearchStore
 
-_OVERFETCH = 3  # importance, age and use may lift a passage this far
 _MANY = 500  # results asked for where types and importance leave too few of the first ones
 
 _passage = passages.c
@@ -100,10 +99,13 @@ class PassageSearch:
         )
 
     def _candidates(self, connection: Connection) -> tuple[list[RankedEntry], dict[int, Row[Any]]]:
-        """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many."""
+        """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many.
+
+        Importance, age and use then lift a passage among these.
+        """
         ranked: list[RankedEntry] = []
         worths: dict[int, Row[Any]] = {}
-        for results in (self.limit * _OVERFETCH, _MANY):
+        for results in (self.limit, _MANY):
             entries = self.search.find(
                 connection,
                 reach=self.reach,
