@@ -155,20 +155,26 @@ def _read(path: Path) -> str | None:
 def _listed(folder: Path) -> Listing:
     try:
         _check_folder(folder)
-        found = sorted(folder.iterdir()) if folder.is_dir() else []
-        reasons = {path.name: _why_not(path) for path in found if not path.name.startswith(".")}
+        reasons = _reasons(folder) if folder.is_dir() else {}
     except OSError as error:
         raise _unavailable(error) from error
     names = tuple(name for name, why in reasons.items() if not why)
     return Listing(names=names, refused=tuple(filter(None, reasons.values())))
 
 
-def _why_not(path: Path) -> str:
-    if path.is_symlink():
-        return f"{path.name} is a link, which is not followed. Put the file itself there."
-    if not path.is_file():
-        return f"{path.name} is no plain file."
-    return "" if path.suffix == ".md" else f"{path.name} is no note: only files that end in .md are read."
+def _reasons(folder: Path) -> dict[str, str]:
+    """The names in a folder in their order, each with why it is no note; in one look, for there is one for each day."""
+    with os.scandir(folder) as found:
+        seen = sorted((entry for entry in found if not entry.name.startswith(".")), key=lambda entry: entry.name)
+        return {entry.name: _why_not(entry) for entry in seen}
+
+
+def _why_not(entry: os.DirEntry[str]) -> str:
+    if entry.is_symlink():
+        return f"{entry.name} is a link, which is not followed. Put the file itself there."
+    if not entry.is_file():
+        return f"{entry.name} is no plain file."
+    return "" if entry.name.endswith(".md") else f"{entry.name} is no note: only files that end in .md are read."
 
 
 def _check_folder(folder: Path) -> None:
