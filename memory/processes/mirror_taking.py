@@ -134,20 +134,28 @@ class MirrorTaking:
         await self._changes.settled(scope, tx, store=store.name, records=[one.record for one in wanted])
 
     async def _take_critical(self, scope: Scope, tx: Transaction, rows: Sequence[Row]) -> None:
+        """Take in the categories that are missing here, and the hot state if it is the later one.
+
+        Where this side has more, the mirror is told of both together: it reads the newest row of a scope alone.
+        """
         from memory.policy.mirror_rows import checked
 
         data = rows[-1]["data"] or {}
         nodes = [node for node in checked("tree", data.get("tree_nodes", ())) if node is not None]
         if nodes:
             await self._tree.restore(scope, tx, nodes)
+        has_more = await self._tree.holds_besides(scope, tx, paths={node["path"] for node in nodes})
+        newest = await self._hot.changed_at(scope, tx)
         states = checked("hot", [data["hot_state"]]) if data.get("hot_state") else []
         for state in filter(None, states):
-            newest = await self._hot.changed_at(scope, tx)
             if newest is None:
                 await self._hot.restore(scope, tx, [state])
             elif state["changed_at"] > newest:
                 written = from_value(state["state"])
                 await self._hot.write(scope, tx, state=written, change=_ELSEWHERE, at=state["changed_at"])
+            has_more |= newest is not None and state["changed_at"] < newest
+        if has_more:
+            await self._changes.note(scope, tx, store=CRITICAL, record=rows[-1]["record"])
 
     async def _erase(self, digests: set[str]) -> None:
         if not digests:

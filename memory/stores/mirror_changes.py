@@ -51,6 +51,11 @@ _FILL = (
     "SELECT DISTINCT person, audience, '{name}', {record}, random(), {now} FROM {table} AS mine WHERE true "
     "ON CONFLICT DO NOTHING"
 )
+_NOTE = text(
+    "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) "
+    f"VALUES (:person, :audience, :store, :record, random(), {NOW_IN_SQL}) "
+    "ON CONFLICT DO UPDATE SET stamp = excluded.stamp, changed_at = excluded.changed_at"
+)
 _RECORDS_AT_ONCE = 1_000  # SQLite takes 32,766 variables at most
 _FORGET = delete(mirror_changes).where(
     in_any_scope(mirror_changes),
@@ -182,6 +187,11 @@ class MirrorChangeStore:
         ]
         if told:
             await tx.connection.execute(_FORGET, told)
+
+    async def note(self, scope: Scope, tx: Transaction, *, store: str, record: str) -> None:
+        """Note that a row is to be mirrored though nothing changed: the mirror does not have all that is here."""
+        values = {"person": scope.person, "audience": scope.audience, "store": store, "record": record}
+        await tx.connection.execute(_NOTE, values)
 
     async def settled(self, scope: Scope, tx: Transaction, *, store: str, records: Sequence[str]) -> None:
         """Note that rows are now as the mirror has them, so that they need not be mirrored."""

@@ -158,14 +158,14 @@ def triggers_of(stores: tuple[Mirrored, ...]) -> dict[str, dict[str, str]]:
 def _triggers(
     name: str, table: Table, identity: tuple[str, ...], ignored: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
-    watched = ", ".join(
-        f'"{column.name}"' for column in table.columns if column.name not in (*_SCOPE, *identity, *ignored)
-    )
-    for event, row in (("INSERT", "NEW"), (f"UPDATE OF {watched}", "NEW"), ("DELETE", "OLD")):
-        trigger = f"mirror_{table.name}_{event.split()[0].lower()}"
+    watched = [column.name for column in table.columns if column.name not in (*_SCOPE, *identity, *ignored)]
+    # An update that changes nothing is no news, and telling it would go to and fro between devices for ever.
+    changed = " OR ".join(f'OLD."{column}" IS NOT NEW."{column}"' for column in watched)
+    for event, when, row in (("INSERT", "", "NEW"), ("UPDATE", f"WHEN {changed} ", "NEW"), ("DELETE", "", "OLD")):
+        trigger = f"mirror_{table.name}_{event.lower()}"
         yield (
             trigger,
-            f"CREATE TRIGGER {trigger} AFTER {event} ON {table.name} BEGIN "
+            f"CREATE TRIGGER {trigger} AFTER {event} ON {table.name} {when}BEGIN "
             "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) VALUES "
             f"({row}.person, {row}.audience, '{name}', {record_in_sql(identity, row)}, random(), {NOW_IN_SQL}) "
             "ON CONFLICT DO UPDATE SET stamp = excluded.stamp, changed_at = excluded.changed_at; END",

@@ -267,6 +267,12 @@ class TreeStore:
         async with self._database.read() as connection:
             return [_node(row) for row in await connection.execute(query)]
 
+    async def holds_besides(self, scope: Scope, tx: Transaction, *, paths: Collection[str]) -> bool:
+        """Whether anything is filed in a node at none of these paths."""
+        filed_there = (tree_nodes.c.warm + tree_nodes.c.cold > 0, tree_nodes.c.path.not_in(paths))
+        query = select(tree_nodes.c.path).where(in_scope(tree_nodes, scope), *filed_there).limit(1)
+        return (await tx.connection.execute(query)).first() is not None
+
     async def facts_within(self, reach: Reach, *paths: str, limit: int) -> list[Fact]:
         """The facts true now that are at home at one of the paths or below it, the most important first."""
         mine = (in_reach(facts, reach), true_at(self._clock.now()))

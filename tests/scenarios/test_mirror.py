@@ -9,6 +9,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from memory.messages import ModelRequest, ToolCall
 from memory.mirror.process import MirrorAddress
 from memory.privacy import MirrorErasure
 from memory.processes.mirroring import Mirroring
-from memory.records import Scope
+from memory.records import Change, HotItem, Scope
 from memory.stores.mirrored import STORES
 from tests.doubles.bad_line import BadLine, bad_line
 from tests.doubles.turso_server import TursoServer, turso_server
@@ -32,6 +33,7 @@ from tests.fakes import FakeClock, ScriptedModel
 from tests.world import World, running
 
 ANN = Scope(person="console:ann", audience="dm")
+BY_HAND = Change(actor="person", reason="test")
 STORY = {
     "summary": "Ann talked.",
     "goal": "",
@@ -169,6 +171,30 @@ async def test_two_machines_that_wrote_while_apart_both_end_with_everything(
         await talk(other, "wind")
         await mirror_of(one).exchange()
         assert "Likes wind." in str(await one.system.stores.blocks.load(ANN))
+        for world, project in ((one, "Boat"), (other, "House")):
+            clock.advance(hours=1)
+            await work_on(world, project)
+        await mirror_of(other).exchange()
+        async with one.system.transaction() as tx:  # later than the hot state there, which is the later of the two
+            await one.system.stores.tree.add_node(ANN, tx, path="boats", change=BY_HAND, at=clock.now())
+        for world in (one, other, one):
+            await mirror_of(world).exchange()
+        for world in (one, other):
+            assert [item.text for item in (await world.system.stores.hot.load(ANN)).projects] == ["House"]
+            assert "boats" in (await world.system.stores.tree.load(ANN)).nodes
+        await mirror_of(other).exchange()
+        with capture_logs() as logged:
+            for world in (one, other, one):
+                await mirror_of(world).exchange()
+        assert [line for line in logged if line["event"] in ("mirrored", "mirror_taken_in")] == []
+
+
+async def work_on(world: World, project: str) -> None:
+    """Write a project into the hot state, as its only one."""
+    hot, at = world.system.stores.hot, world.clock.now()
+    async with world.system.transaction() as tx:
+        state = replace(await hot.standing(ANN, tx), projects=(HotItem(text=project, timestamp=at.isoformat()),))
+        await hot.write(ANN, tx, state=state, change=BY_HAND, at=at)
 
 
 async def test_a_mirror_that_is_down_for_a_day_gets_everything_afterwards(tmp_path: Path, server: TursoServer) -> None:
