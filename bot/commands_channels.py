@@ -56,7 +56,9 @@ def _mode(wanted: str) -> ChannelMode:
     try:
         return ChannelMode(wanted.lower())
     except ValueError as error:
-        raise InvalidInput(f"{wanted!r} is none of {', '.join(ChannelMode)}. Write: /memory channel open") from error
+        raise InvalidInput(
+            f"{wanted[:40]!r} is none of {', '.join(ChannelMode)}. Write: /memory channel open"
+        ) from error
 
 
 def _channel_of(call: Invocation) -> Conversation:

@@ -17,7 +17,7 @@ import httpx2
 import structlog
 from anthropic import AnthropicError, APIStatusError, AsyncAnthropic, BadRequestError, Timeout
 
-from bot.llm_wire import StreamedAnswer, request_body
+from bot.llm_wire import StreamedAnswer, request_body, without_pictures
 from bot.model_rules import Remedy, rule_of
 from memory.errors import (
     ContextOverflow,
@@ -121,18 +121,27 @@ class ClaudeModel:
         try:
             return await self._attempt(body, on_text)
         except ModelRejected as error:
-            if "output_config" not in body or not isinstance(error.__cause__, BadRequestError):
+            simpler = self._without_what_is_refused(body) if isinstance(error.__cause__, BadRequestError) else None
+            if simpler is None:
                 raise
-            # A proxy or another model may know no schemas. Whoever asked reads free text as well.
-            _log.warning("answer_schema_refused", model=self._model)
-            self._schemas_refused = True
-            return await self._attempt({key: body[key] for key in body if key != "output_config"}, on_text)
+            return await self._attempt(simpler, on_text)
         except ModelError as error:
             if rule_of(error).remedy is not Remedy.REPEAT:
                 raise
             _log.warning("model_call_retried", model=self._model, error=type(error).__name__)
         await asyncio.sleep(self._retry_pause)
         return await self._attempt(body, on_text)
+
+    def _without_what_is_refused(self, body: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """The request without what a service may not take; None where nothing of the kind is in it."""
+        if "output_config" in body:
+            # A proxy or another model may know no schemas. Whoever asked reads free text as well.
+            _log.warning("answer_schema_refused", model=self._model)
+            self._schemas_refused = True
+            return {key: body[key] for key in body if key != "output_config"}
+        if (blind := without_pictures(body)) is not None:
+            _log.warning("pictures_refused", model=self._model)  # a damaged one costs no answer
+        return blind
 
     async def _attempt(self, body: Mapping[str, Any], on_text: OnText | None) -> ModelResponse:
         answer = StreamedAnswer()

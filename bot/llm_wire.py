@@ -36,6 +36,7 @@ MAX_CACHE_MARKS = 4
 """The service refuses a request with more."""
 
 _CACHE_MARK = {"type": "ephemeral"}
+_UNSEEN = {"type": "text", "text": "[A picture came here that cannot be looked at. It may be damaged.]"}
 _DEEPEST_ARGUMENTS = 20  # levels of a tool call's arguments; none of our tools takes more than two
 
 _STOP_REASONS = {
@@ -107,6 +108,15 @@ def wire_messages(messages: Sequence[Message], *, cached: int = 0) -> list[dict[
     if last_cached is not None:
         last_cached["cache_control"] = _CACHE_MARK
     return turns
+
+
+def without_pictures(body: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A request with a word in place of each picture; None where it holds none."""
+    turns = [
+        {**turn, "content": [_UNSEEN if block["type"] == "image" else block for block in turn["content"]]}
+        for turn in body["messages"]
+    ]
+    return None if turns == body["messages"] else {**body, "messages": turns}
 
 
 def _is_blank(part: Part) -> bool:

@@ -101,7 +101,7 @@ def origin_of(text: str) -> Origin:
         return Origin(session_id=int(text))
     kind, colon, subject = text.partition(":")
     if not (kind and colon and subject):
-        raise InvalidInput(f"{text!r} is neither a session's number nor a job's key, as in close_session:42.")
+        raise InvalidInput(f"{text[:60]!r} is neither a session's number nor a job's key, as in close_session:42.")
     return Origin(job=text)
 
 

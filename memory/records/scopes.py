@@ -22,7 +22,7 @@ def check_person(person: str) -> str:
     """
     if not _PERSON.match(person):
         raise InvalidInput(
-            f"{person!r} names nobody. Write discord:<user id>, slack:<team id>:<user id> or console:<name>."
+            f"{person[:60]!r} names nobody. Write discord:<user id>, slack:<team id>:<user id> or console:<name>."
         )
     return person
 
@@ -35,7 +35,7 @@ def check_audience(audience: str) -> str:
     """
     if not _AUDIENCE.match(audience):
         raise InvalidInput(
-            f"{audience!r} is no audience. Write dm, guild:<id>, team:<id> or channel:<id>, for example guild:42."
+            f"{audience[:60]!r} is no audience. Write dm, guild:<id>, team:<id> or channel:<id>, for example guild:42."
         )
     return audience
 

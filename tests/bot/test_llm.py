@@ -26,6 +26,7 @@ from memory.errors import (
     StreamInterrupted,
 )
 from memory.messages import (
+    ImagePart,
     Message,
     ModelRequest,
     Role,
@@ -479,6 +480,17 @@ async def test_an_answer_schema_is_sent_with_the_request(claude: ClaudeDouble, m
     claude.say("{}")
     await model.complete(replace(HELLO, answer_schema=SCHEMA))
     assert claude.requests[0]["output_config"] == {"format": {"type": "json_schema", "schema": SCHEMA}}
+
+
+async def test_a_picture_that_the_service_cannot_read_costs_no_answer(claude: ClaudeDouble, model: ClaudeModel):
+    claude.fail(400, "invalid_request_error", message="Could not process image")
+    claude.say("I cannot see it.")
+    picture = ImagePart(name="cat.png", media_type="image/png", data="aGk=")
+    asked = Message(role=Role.USER, parts=(picture, TextPart(text="Who is this?")))
+    response = await model.complete(replace(HELLO, messages=(asked,)))
+    assert response.message.text == "I cannot see it."
+    seen = [[block["type"] for block in request["messages"][0]["content"]] for request in claude.requests]
+    assert seen == [["image", "text"], ["text", "text"]]
 
 
 async def test_a_service_that_knows_no_schemas_is_asked_without_one_from_then_on(
