@@ -48,7 +48,7 @@ from tests.doubles.slack import BOT_ID, Delivery, cut, rate_limited, server_erro
 _BATCH = 12  # messages said before the next are
 _MOST_WAITING = 60  # messages that wait for their answers at once
 _LOOK = 0.1  # seconds between two looks at what is done
-_PATIENCE = 150.0
+_PATIENCE = 150.0  # seconds in which nothing changes
 _LIMITED = {"Retry-After": "1", "Via": "1.1 google"}  # without Via, discord.py takes it for a ban of the address
 
 
@@ -96,6 +96,10 @@ class _Run:
     _keepsake: Keepsake | None = None
 
     @property
+    def name(self) -> str:
+        return "troubled" if self.faults else "calm"
+
+    @property
     def database(self) -> Path:
         return self.folder / "data" / "keepsake.db"
 
@@ -113,7 +117,7 @@ class _Run:
     async def kill(self) -> None:
         """SIGKILL amid turns. What Discord told and was not stored yet is nobody's, so that is waited for."""
         told = sum(saying.on_discord for saying in self.said)
-        await self._until(lambda: accepted_on_discord(self.database) >= told)
+        await self._until(lambda: told - accepted_on_discord(self.database))
         await self.keepsake.kill()
 
     async def live(self) -> None:
@@ -127,11 +131,12 @@ class _Run:
             kills_now = self.faults and number in kills
             await self._say(batch, kills_now=kills_now)
             self.rss.append(_rss_mb(self.keepsake.pid))
-            await self._until(lambda: len(self.said) - self._answers() <= _MOST_WAITING)
+            await self._until(lambda: len(self.said) - self._answers(), most=_MOST_WAITING)
             if number % max(1, len(batches) // 20) == 0:
-                self.tell(f"{'troubled' if self.faults else 'calm'}: {self._answers()} of {len(plan)} are answered")
-        await self._until(lambda: self._answers() >= len(self.said))
-        await self._until(lambda: unfinished(self.database) == 0)
+                self.tell(f"{self.name}: {self._answers()} of {len(plan)} are answered")
+        await self._until(lambda: len(self.said) - self._answers())
+        self.tell(f"{self.name}: all are answered; {unfinished(self.database)} jobs are left")
+        await self._until(lambda: unfinished(self.database), look=10 * _LOOK)
         self.keepsake.terminate()
         await self.keepsake.ended()
 
@@ -204,15 +209,17 @@ class _Run:
         if waiting is not None:
             await waiting
 
-    async def _until(self, holds: Callable[[], bool]) -> None:
-        try:
-            async with asyncio.timeout(_PATIENCE):
-                while not holds():  # noqa: ASYNC110  # the other process and its database raise no event
-                    await asyncio.sleep(_LOOK)
-        except TimeoutError:
-            last = "\n".join(self.keepsake.lines[-40:])
-            missing = "; ".join([f"{unfinished(self.database)} unfinished", *self._unanswered(self.town.answers())])
-            raise AssertionError(f"It does not come to an end: {missing}.\n{last}") from None
+    async def _until(self, left: Callable[[], int], *, most: int = 0, look: float = _LOOK) -> None:
+        """Wait until no more is left than that. Raises AssertionError where nothing changes for long."""
+        before, changed = left(), perf_counter()
+        while before > most:
+            await asyncio.sleep(look)  # the other process and its database raise no event
+            if (now := left()) != before:
+                before, changed = now, perf_counter()
+            elif perf_counter() - changed > _PATIENCE:
+                last = "\n".join(self.keepsake.lines[-40:])
+                missing = "; ".join([f"{unfinished(self.database)} unfinished", *self._unanswered(self.town.answers())])
+                raise AssertionError(f"It does not come to an end: {missing}.\n{last}")
 
     def outcome(self, seconds: float) -> Outcome:
         """What is to be seen from outside."""
