@@ -27,6 +27,8 @@ from bot.speaking import Heard
 
 _log = structlog.get_logger(__name__)
 
+_LONGEST_LOOK_BACK = 120.0
+
 _Result = TypeVar("_Result")
 
 
@@ -119,9 +121,7 @@ class DiscordIntake:
     async def _catch_up(self, client: discord.Client, me: discord.ClientUser) -> None:
         changes = late = 0
         if self._look_back is not None:
-            async for change in untold_changes(client, me, self._look_back):
-                await self.follow(change)
-                changes += 1
+            changes = await self._follow_untold(client, me, self._look_back)
         if self._last_seen is not None:
             async for message in missed_messages(client, self._last_seen):
                 heard = heard_in(message, me)
@@ -131,3 +131,15 @@ class DiscordIntake:
             self._last_seen.caught_up(PLATFORM)
         if late or changes:
             _log.info("discord_caught_up", messages=late, changes=changes)
+
+    async def _follow_untold(self, client: discord.Client, me: discord.ClientUser, look_back: LookBack) -> int:
+        """Follow what was changed, as far as it is found in time: what was said waits for that."""
+        changes = 0
+        try:
+            async with asyncio.timeout(_LONGEST_LOOK_BACK):
+                async for change in untold_changes(client, me, look_back):
+                    await self.follow(change)
+                    changes += 1
+        except TimeoutError:
+            _log.warning("look_back_cut_off", changes=changes)
+        return changes

@@ -31,7 +31,7 @@ from memory.ports import Sleep
 
 _PLATFORM = "slack"
 _TRIES = 3
-_LONGEST_WAIT = 60.0
+_LONGEST_WAIT = 300.0  # seconds in one look, where Slack limits how often it is asked
 
 _log = structlog.get_logger(__name__)
 
@@ -90,6 +90,7 @@ class SlackCatchingUp:
         self._sleep = sleep
         self._running: asyncio.Task[None] | None = None
         self._again = False
+        self._waited = 0.0
         self._settled = asyncio.Event()
 
     def begin(self) -> None:
@@ -122,6 +123,7 @@ class SlackCatchingUp:
     async def _catch_up(self) -> None:
         places = deque(await self._places())
         late = changes = 0
+        self._waited = 0.0
         try:
             while places:
                 place = places.popleft()
@@ -156,7 +158,8 @@ class SlackCatchingUp:
                 if wait is None:
                     _log.info("missed_channel_skipped", channel=place.key, error=error_code(error))
                     return None
-                if wait > _LONGEST_WAIT:
+                self._waited += wait
+                if self._waited > _LONGEST_WAIT:
                     break
                 await self._sleep(wait)
             except TRANSPORT_ERRORS as error:
