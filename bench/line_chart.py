@@ -6,6 +6,7 @@ Invariant: the same series give the same text, and each panel says what it shows
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ _WIDTH = 800
 _PANEL = 190
 _LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 40, 30
 _TICKS = 4
+_STEPS = (1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 6, 7.5, 10)
 _COLOURS = ("#3b6fb6", "#c8553d", "#4f8a4b", "#8a5fa8")
 _FONT = "Helvetica, Arial, sans-serif"
 
@@ -30,7 +32,7 @@ class Panel:
     """Lines on one scale.
 
     Attributes:
-        highest: the upper end of the scale, which begins at 0.
+        highest: what the scale must hold; it begins at 0 and ends at a round number.
         limit: a value that is marked, and what it is; None for none.
     """
 
@@ -62,18 +64,19 @@ def drawn(title: str, panels: Sequence[Panel], *, last: float, unit: str) -> str
 
 def _panel(panel: Panel, top: float, last: float, unit: str) -> Iterator[str]:
     bottom, right = top + _PANEL - _BOTTOM - 22, _WIDTH - _RIGHT
+    step = _round_step(panel.highest)
 
     def x(place: float) -> float:
         return _LEFT + (right - _LEFT) * place / last
 
     def y(value: float) -> float:
-        return bottom - (bottom - top - 16) * value / panel.highest
+        return bottom - (bottom - top - 16) * value / (step * _TICKS)
 
     yield _text(_LEFT, top + 6, panel.title, size=12)
     for tick in range(_TICKS + 1):
-        value = panel.highest * tick / _TICKS
+        value = step * tick
         yield _rule(_LEFT, y(value), right, y(value), "#e4e4e4")
-        yield _text(_LEFT - 6, y(value) + 4, f"{value:,.4g}" if value < 1_000 else f"{value:,.0f}", anchor="end")
+        yield _text(_LEFT - 6, y(value) + 4, f"{value:,g}", anchor="end")
     for mark in range(int(last) + 1):
         yield _text(x(mark), bottom + 16, str(mark), anchor="middle")
     yield _text(right + 8, bottom + 16, unit)
@@ -85,7 +88,13 @@ def _panel(panel: Panel, top: float, last: float, unit: str) -> Iterator[str]:
         colour = _COLOURS[number % len(_COLOURS)]
         places = " ".join(f"{x(place):.1f},{y(value):.1f}" for place, value in line.points)
         yield f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="2"/>'
-        yield _text(right + 8, top + 30 + 16 * number, line.name, colour=colour)
+        yield _text(right + 8, y(line.points[-1][1]) + 4, line.name, colour=colour)
+
+
+def _round_step(highest: float) -> float:
+    """The smallest round step of which so many as there are ticks reach the highest value."""
+    scale = 10.0 ** math.floor(math.log10(highest / _TICKS))
+    return next(step * scale for step in _STEPS if step * scale * _TICKS >= highest)
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float, colour: str, *, dashed: bool = False) -> str:

@@ -369,31 +369,31 @@ def picture(years: Years, limits: MemoryParameters) -> str:
         Panel(
             title="What is recent, in KB",
             lines=[line("warm entries", lambda month: month.warm_bytes / 1_024)],
-            highest=limits.warm_max_kb * 1.1,
+            highest=limits.warm_max_kb,
             limit=(limits.warm_max_kb, f"at most {limits.warm_max_kb}"),
         ),
         Panel(
             title="What is always in the prompt, in KB",
             lines=[
-                line("hot state, at most 5", lambda month: month.hot_bytes / 1_024),
+                line("hot, at most 5", lambda month: month.hot_bytes / 1_024),
                 line("tree, at most 2", lambda month: month.tree_bytes / 1_024),
             ],
-            highest=6,
+            highest=5,
         ),
         Panel(
             title="Archived entries",
             lines=[line("cold entries", lambda month: month.cold_entries)],
-            highest=max(month.cold_entries for month in years.months) * 1.1 or 1,
+            highest=max(1, years.months[-1].cold_entries),
         ),
         Panel(
             title="Prompt of a turn, in tokens, the mean of a month",
             lines=[line("context", lambda month: month.context_tokens)],
-            highest=most_tokens * 1.25,
+            highest=most_tokens,
         ),
         Panel(
             title=f"Facts of the first year that are known when asked, of {years.planted}",
             lines=[Line(name="known", points=[(end, count) for end, count in enumerate(years.known, start=1)])],
-            highest=years.planted * 1.1,
+            highest=years.planted,
         ),
     )
     return drawn(f"{len(years.known)} years of daily chat", panels, last=len(years.known), unit="years")
