@@ -60,8 +60,9 @@ class EmbeddingQueue:
         Raises:
             EmbedderError: the embedder cannot be run; nothing was written.
         """
-        async with self._database.read() as connection:
-            pending = (await connection.execute(self._pending, {"most": limit})).all()
+        pending = await self._database.read_together(
+            lambda connection: connection.execute(self._pending, {"most": limit}).all()
+        )
         if not pending:
             return 0
         embedded = await self._embed([row.text for row in pending])
