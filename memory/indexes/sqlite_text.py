@@ -208,7 +208,7 @@ def _holders(
     for row in connection.execute(_HOLDERS, {"asked": json.dumps(asked), "most": _MAX_HOLDERS}).all():
         if row.ids:
             source, term = places[row.place]
-            held[source][term] = np.array(row.ids.split(","), dtype=np.int64)
+            held[source][term] = np.fromstring(row.ids, dtype=np.int64, sep=",")
     return held
 
 

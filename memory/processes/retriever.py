@@ -1,7 +1,8 @@
 """Finds what known facts, past conversations and stored documents have to say about a message.
 
-All sources are searched in one trip to a thread, one after the other: threads of their own would wait for one another's
-turn in Python, and what facts are found says which messages to look at.
+The candidates of all sources are found together, and then looked at in the same trip to a thread, one source after the
+other: threads of their own would wait for one another's turn in Python, and what facts are found says which messages
+to look at.
 
 Invariant: nothing below the relevance floor, nothing that stands in the window already, nothing twice. A source that
 fails is reported as failing, never as empty, and so is one that did not answer in time; what was found by then counts.
