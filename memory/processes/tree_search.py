@@ -41,7 +41,6 @@ from memory.stores.warm import WarmStore
 
 _log = structlog.get_logger(__name__)
 
-_DEADLINE_SECONDS = 15.0
 _LOOKED_AT = 40  # entries of the categories, those worth most, and as many facts
 
 
@@ -82,6 +81,7 @@ class TreeSearch:
         model: the memory model.
         in_force: says what chooses the categories.
         clock: says how old what is found is.
+        deadline: seconds for which a model is waited for.
     """
 
     def __init__(
@@ -93,6 +93,7 @@ class TreeSearch:
         model: ChatModel,
         in_force: ParametersInForce,
         clock: Clock,
+        deadline: float = 15.0,
     ) -> None:
         self._tree = tree
         self._warm = warm
@@ -100,6 +101,7 @@ class TreeSearch:
         self._model = model
         self._in_force = in_force
         self._clock = clock
+        self._deadline = deadline
 
     @property
     def asks_a_model(self) -> bool:
@@ -213,11 +215,11 @@ class TreeSearch:
         """The categories that a model chooses, or why there are none of its choice."""
         request, known = await self._request(scope, tree, query)
         try:
-            async with asyncio.timeout(_DEADLINE_SECONDS):
+            async with asyncio.timeout(self._deadline):
                 response = await model.complete(request)
         except TimeoutError:
             _log.warning("tree_search_timed_out", model=model.name)
-            return f"The model did not answer within {_DEADLINE_SECONDS:.0f} seconds, so words alone chose."
+            return f"The model did not answer within {self._deadline:g} seconds, so words alone chose."
         except ModelError as error:
             _log.warning("tree_search_failed", model=model.name, error=type(error).__name__)
             return "The model could not be asked, so words alone chose."

@@ -7,14 +7,15 @@ import json
 from collections.abc import AsyncIterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory.errors import ModelUnavailable
 from memory.messages import ModelRequest
-from memory.parameters import MemoryParameters, TreeMode
+from memory.parameters import MemoryParameters, ParametersInForce, TreeMode
 from memory.policy.audience import reach_of_person, reach_of_scope
-from memory.processes import tree_search
+from memory.processes.tree_search import TreeFindings, TreeSearch
 from memory.records import Candidate, Change, NewEntry, Scope, Source
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
@@ -44,7 +45,7 @@ class House:
         async with self.system.transaction() as tx:
             await self.system.stores.warm.evict(ANN, tx, change=CHANGE, at=self.clock.now())
 
-    async def search(self, query: str, *, limit: int = 5, mode: TreeMode | None = None) -> tree_search.TreeFindings:
+    async def search(self, query: str, *, limit: int = 5, mode: TreeMode | None = None) -> TreeFindings:
         return await self.system.tree_search.search(ANN, REACH, query, limit=limit, mode=mode)
 
     async def texts(self, query: str, *, limit: int = 5, mode: TreeMode | None = None) -> list[str]:
@@ -189,6 +190,16 @@ async def test_where_the_model_gives_nothing_the_words_choose_and_the_result_say
     assert [hit.text for hit in found.hits] == ["Planted beans"]
     assert found.routes.mode is TreeMode.KEYWORD
     assert "so words alone chose" in found.routes.note
+
+
+async def test_a_model_that_hangs_is_not_waited_for(house: House) -> None:
+    await house.keep("Planted beans", "garden")
+    stores, parameters = house.system.stores, ParametersInForce(MemoryParameters())
+    waited_for: dict[str, Any] = {"model": ScriptedModel(hanging), "in_force": parameters, "clock": house.clock}
+    impatient = TreeSearch(tree=stores.tree, warm=stores.warm, hot=stores.hot, **waited_for, deadline=0.01)
+    found = await impatient.search(ANN, REACH, "the garden", limit=5, mode=TreeMode.LLM)
+    assert [hit.text for hit in found.hits] == ["Planted beans"]
+    assert found.routes.note == "The model did not answer within 0.01 seconds, so words alone chose."
 
 
 async def test_nobody_of_whom_nothing_is_filed_is_asked_about(house: House) -> None:
