@@ -5,7 +5,7 @@ COPY pyproject.toml README.md LICENSE ./
 COPY bot bot
 COPY memory memory
 COPY adapters adapters
-RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir '.[mcp]'
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir '.[mcp,turso]'
 
 FROM python:3.11-slim
 RUN useradd --system --create-home --home-dir /data keepsake

@@ -98,24 +98,23 @@ class Replica:
             seen: by device, the number up to which its rows are known.
             limit: of rows.
         """
+        newest = (
+            f"SELECT * FROM {table} AS mine WHERE device = ? AND seq > ? AND NOT EXISTS ("
+            f"SELECT 1 FROM {table} AS other WHERE other.agent_id = mine.agent_id AND other.record = mine.record "
+            "AND (other.updated_at, other.id) > (mine.updated_at, mine.id)) ORDER BY seq LIMIT ?"
+        )
         with _said_plainly():
-            newer, values = _unseen(seen)
-            query = (
-                f"SELECT * FROM {table} AS mine WHERE ({newer}) AND NOT EXISTS (SELECT 1 FROM {table} AS other "
-                "WHERE other.agent_id = mine.agent_id AND other.record = mine.record "
-                "AND (other.updated_at, other.id) > (mine.updated_at, mine.id)) ORDER BY seq LIMIT ?"
-            )
-            return [_row(table, found) for found in self._found(query, [*values, limit])]
+            found = [
+                _row(table, one)
+                for device in self._devices(table)
+                for one in self._found(newest, (device, seen.get(device, 0), limit))
+            ]
+        return sorted(found, key=lambda row: row["seq"])[:limit]
 
     def unseen(self, seen: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
         """How many rows of each table a device has not seen."""
         with _said_plainly():
-            counts = {}
-            for table in self._columns:
-                newer, values = _unseen(seen.get(table, {}))
-                [counted] = self._found(f"SELECT count(*) AS n FROM {table} WHERE {newer}", values)
-                counts[table] = int(counted["n"])
-        return counts
+            return {table: self._count(table, seen.get(table, {})) for table in self._columns}
 
     def erase(self, agents: Sequence[Row]) -> None:
         """Delete everything of some agents that is older than their erasure, and leave word of it for other devices.
@@ -153,6 +152,18 @@ class Replica:
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
         return True
+
+    def _devices(self, table: str) -> Iterator[str]:
+        """The devices with rows in a table, by one step in its index for each: a large table is not walked for it."""
+        device = ""
+        query = f"SELECT device FROM {table} WHERE device > ? ORDER BY device LIMIT 1"
+        while found := self._connection.execute(query, (device,)).fetchall():
+            [(device,)] = found
+            yield device
+
+    def _count(self, table: str, seen: Mapping[str, int]) -> int:
+        query = f"SELECT count(*) AS n FROM {table} WHERE device = ? AND seq > ?"
+        return sum(int(self._found(query, (device, seen.get(device, 0)))[0]["n"]) for device in self._devices(table))
 
     def _leave(self, table: str, record: tuple[str, str]) -> bool:
         """Delete a record that has moved from a table; whether it was there."""
@@ -201,15 +212,6 @@ def remove_replica(path: Path) -> None:
 def digest_of(agent: str) -> str:
     """What an agent is known by once it is erased: its name is not kept for that."""
     return hashlib.sha256(agent.encode()).hexdigest()
-
-
-def _unseen(seen: Mapping[str, int]) -> tuple[str, list[Any]]:
-    """A condition on ``device`` and ``seq``, and its values."""
-    if not seen:
-        return "1 = 1", []
-    known = " OR ".join(["(device = ? AND seq > ?)"] * len(seen))
-    marks = ", ".join("?" * len(seen))
-    return f"{known} OR device NOT IN ({marks})", [*(one for pair in seen.items() for one in pair), *seen]
 
 
 def _values(table: str, row: Row) -> Row:
