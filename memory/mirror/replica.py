@@ -105,11 +105,14 @@ class Replica:
         )
         with _said_plainly():
             found = [
-                _row(table, one)
+                one
                 for device in self._devices(table)
                 for one in self._found(newest, (device, seen.get(device, 0), limit))
             ]
-        return sorted(found, key=lambda row: row["seq"])[:limit]
+            found = sorted(found, key=lambda one: int(one["seq"]))[:limit]
+            if table != ERASED:
+                self._leave_out_erased(table, found)
+        return [_row(table, one) for one in found]
 
     def unseen(self, seen: Mapping[str, Mapping[str, int]]) -> dict[str, int]:
         """How many rows of each table a device has not seen."""
@@ -152,6 +155,19 @@ class Replica:
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         self._connection.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values()))
         return True
+
+    def _leave_out_erased(self, table: str, found: Sequence[Row]) -> None:
+        """Delete what is older than the erasure of its agent: told by a device that did not know of it yet."""
+        erasures = self._connection.execute(f"SELECT record, max(seq) FROM {ERASED} GROUP BY record").fetchall()
+        erased = dict(erasures)
+        if not erased:
+            return
+        digests = {agent: digest_of(agent) for agent in {one["agent_id"] for one in found}}
+        for one in found:
+            if one["seq"] < erased.get(digests[one["agent_id"]], 0):
+                self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (one["id"],))
+                one["data"] = None
+        self._connection.commit()
 
     def _devices(self, table: str) -> Iterator[str]:
         """The devices with rows in a table, by one step in its index for each: a large table is not walked for it."""

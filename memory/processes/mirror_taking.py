@@ -178,7 +178,10 @@ def _store_of(table: str) -> str:
 def _by_scope(rows: Sequence[Row]) -> dict[Scope, list[Row]]:
     found: defaultdict[Scope, list[Row]] = defaultdict(list)
     for row in rows:
-        found[scope_from_slug(row["agent_id"])].append(row)
+        try:
+            found[scope_from_slug(row["agent_id"])].append(row)
+        except InvalidInput:  # not written by us
+            _log.error("mirror_rows_refused", table=row["table"], rows=1)
     return dict(found)
 
 

@@ -36,7 +36,8 @@ _log = structlog.get_logger(__name__)
 MIRROR = "mirror"
 """The kind of the job that follows a conversation."""
 
-_ROWS_AT_ONCE = 500
+_ROWS_AT_ONCE = 500  # to be told in one push
+_TAKEN_AT_ONCE = 200  # in one transaction, for which whoever writes meanwhile waits
 _PAUSES = (5, 10, 20, 40, 60)  # seconds
 _ERASING_SECONDS = 15  # for which somebody waits who has asked to be erased
 _LOOK = timedelta(minutes=1)  # at what other devices changed
@@ -111,6 +112,7 @@ class Mirroring:
         resting = self._failures and self._due is not None and self._clock.now() < self._due
         if not resting and (self._task is None or self._task.done()):
             self._task = asyncio.create_task(self._in_background(), name="mirror")
+            self._task.add_done_callback(_tell_of_breakdown)
 
     async def run_due(self) -> None:
         """Exchange what is due by the clock; what goes wrong is logged, and tried again when it is due."""
@@ -199,15 +201,10 @@ class Mirroring:
         return (ERASED, *tables_of(tuple(self._stores.values())))
 
     async def _in_background(self) -> None:
-        with suppress(MemorySystemError):
-            await self._logged()
-
-    async def _logged(self) -> None:
         try:
             await self.exchange()
         except MemorySystemError as error:
             _log.warning("mirror_postponed", error=str(error), failures=self._failures)
-            raise
 
     async def _take_in(self, tables: Sequence[str], on_progress: OnRestored | None) -> int:
         """Take in what is new in some tables; how many rows."""
@@ -218,7 +215,7 @@ class Mirroring:
             total = sum(counts.get(table, 0) for table in tables)
         for table in tables:
             known = seen.get(table, {})
-            while rows := await self._process.since(table, known, limit=_ROWS_AT_ONCE):
+            while rows := await self._process.since(table, known, limit=_TAKEN_AT_ONCE):
                 known = known | {row["device"]: row["seq"] for row in rows}  # they come in the order of their numbers
                 await self._taking.take(table, rows, known, self._stores)
                 self._to_forget |= table == ERASED
@@ -304,6 +301,12 @@ def without_mirror(database: Database, jobs: JobStore) -> Callable[[Job], Awaita
             await jobs.done(job.scope, tx, job=job)
 
     return let_go
+
+
+def _tell_of_breakdown(task: asyncio.Task[None]) -> None:
+    """An exchange that broke down is a mistake of ours; the next one goes on from what is noted."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("mirror_broke", exc_info=error)
 
 
 def _in_its_table(told: Row) -> Row:

@@ -117,6 +117,14 @@ def test_an_erasure_takes_what_is_older_of_that_agent_alone(replica: Replica) ->
     assert (told["record"], AGENT in str(told)) == (digest, False)
 
 
+def test_what_is_told_too_late_of_somebody_erased_counts_as_deleted(replica: Replica) -> None:
+    digest = digest_of(AGENT)
+    replica.erase([row(5, {}, table=ERASED, record=digest, agent_id=digest)])
+    replica.append([row(4, {"text": "Tea"}, device="b"), row(6, {"text": "New"}, record="[2]")])
+    assert held(replica) == [None, {"text": "New"}]
+    assert held(replica) == [{"text": "New"}]
+
+
 def test_the_tables_that_others_read_have_the_columns_they_expect(
     replica: Replica, connection: sqlite3.Connection
 ) -> None:
