@@ -49,6 +49,7 @@ _PERSON = "console:bench"
 _HITS = 5  # as the tools give
 _STEPS_SHOWN = 20
 _PACE = timedelta(minutes=1)
+_SPEAKERS = ("Sam", "Keepsake")  # the person and the bot
 
 
 class LookupArguments(Arguments):
@@ -132,6 +133,7 @@ class Desk:
     script: Script
     clock: SetClock
     counter: TokenCounter
+    author: str
     everything: int = 0
     kept: list[int]
     shown: list[int]
@@ -145,7 +147,7 @@ class Desk:
                 id=str(number),
                 conversation=_WHERE,
                 person=_PERSON,
-                author_name="Sam",
+                author_name=self.author,
                 text=step.said,
                 sent_at=at,
             )
@@ -211,7 +213,12 @@ def _holds(texts: Iterator[str], planted: Planted) -> bool:
 
 
 async def measured(
-    name: str, steps: Sequence[tuple[Step, datetime]], planted: Sequence[Planted], *, tools: Sequence[str] = ()
+    name: str,
+    steps: Sequence[tuple[Step, datetime]],
+    planted: Sequence[Planted],
+    *,
+    tools: Sequence[str] = (),
+    speakers: tuple[str, str] = _SPEAKERS,
 ) -> Figures:
     """Play a conversation on a new database, then ask.
 
@@ -220,8 +227,15 @@ async def measured(
         steps: the turns with their times.
         planted: what is asked in the end.
         tools: the names of the tools that the steps call.
+        speakers: the names of the person and of the bot.
     """
-    parameters, clock, counter, script = MemoryParameters(), SetClock(), TiktokenCounter(), Script()
+    author, agent_name = speakers
+    parameters, clock, counter, script = (
+        MemoryParameters(agent_name=agent_name),
+        SetClock(),
+        TiktokenCounter(),
+        Script(),
+    )
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         embedder, memory = MiniLmTokenEmbedder(), memory_model()
@@ -246,7 +260,16 @@ async def measured(
         handler = ChatHandler(system=system, agent=agent, clock=clock, drafts=False)
         handler.attach({Nowhere.platform: Nowhere()})
         handler.open()
-        desk = Desk(system=system, handler=handler, script=script, clock=clock, counter=counter, kept=[], shown=[])
+        desk = Desk(
+            system=system,
+            handler=handler,
+            script=script,
+            clock=clock,
+            counter=counter,
+            author=author,
+            kept=[],
+            shown=[],
+        )
         for number, (step, at) in enumerate(steps):
             await desk.play(step, number, at)
             if number % _STEPS_SHOWN == 0:
@@ -289,6 +312,12 @@ def steps_of(talk: Talk) -> list[tuple[Step, datetime]]:
         )
         for said, replied in exchanges
     ]
+
+
+def speakers_of(talk: Talk) -> tuple[str, str]:
+    """The names of the person and of the one who takes the bot's part."""
+    others = [turn.speaker for session in talk.sessions for turn in session if turn.speaker != talk.person]
+    return talk.person, others[0]
 
 
 def questions_of(talk: Talk, most: int) -> list[Planted]:
@@ -341,7 +370,8 @@ async def measure(arguments: argparse.Namespace) -> list[Figures]:
     rows = [await measured("with tools", steps, planted, tools=TOOLS)]
     for path in arguments.data:
         talk = read_talk(path)
-        rows.append(await measured(path.stem, steps_of(talk), questions_of(talk, arguments.questions)))
+        planted = questions_of(talk, arguments.questions)
+        rows.append(await measured(path.stem, steps_of(talk), planted, speakers=speakers_of(talk)))
     return rows
 
 
