@@ -16,9 +16,9 @@ def unreadable_lines(path: Path) -> list[str]:
     """A sentence for each line that sets nothing although it is neither empty nor a comment.
 
     Args:
-        path: the file; where there is none, nothing is wrong with it.
+        path: the file; where there is none, nothing is wrong with it. A folder of that name is.
     """
-    if not path.is_file():
+    if not path.exists():
         return []
     try:
         with path.open(encoding="utf-8") as stream:

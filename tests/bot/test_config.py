@@ -70,6 +70,12 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
         load_settings(env_file=file)
 
 
+def test_a_folder_in_place_of_the_file_is_named(tmp_path: Path) -> None:
+    """Docker makes one where a file to be mounted is missing."""
+    with pytest.raises(ConfigurationError, match="cannot be read: Is a directory"):
+        load_settings(env_file=tmp_path)
+
+
 def test_a_log_level_may_be_written_small() -> None:
     assert load_settings({"log_level": "debug"}, env_file=None).log_level == "DEBUG"
 
