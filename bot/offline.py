@@ -63,6 +63,7 @@ _TASK = re.compile(
     r"|list)\b",
     re.I,
 )
+_OF_THEIRS = re.compile(r"\b(?:my|mine|our|i|i'm|i've|we)\b", re.I)
 _UNKNOWN = (
     "I don't know that: I find nothing you told me about it. I am a rule-based stand-in and know only what I am told."
 )
@@ -180,8 +181,14 @@ def _answered(questions: Iterable[str], turn: Turn) -> tuple[list[str], list[_Ca
         if possible := [call for call in lookups if call[0] in turn.tools]:
             return [], possible
     failure = turn.failed_search
-    unknown = f"I could not search my memory. {failure}" if failure else _UNKNOWN
-    return list(dict.fromkeys(text or unknown for text in found.values())), []
+    if failure:
+        return list(dict.fromkeys(text or f"I could not search my memory. {failure}" for text in found.values())), []
+    return list(dict.fromkeys(text or _unknown(question) for question, text in found.items())), []
+
+
+def _unknown(question: str) -> str:
+    """What to say to what nothing answers: of the person's own life, or a task for somebody cleverer."""
+    return WHAT_I_AM if _TASK.match(question) and not _OF_THEIRS.search(question) else _UNKNOWN
 
 
 def _numbered(calls: Iterable[_Call], request: ModelRequest) -> tuple[ToolCall, ...]:

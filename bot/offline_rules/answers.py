@@ -33,6 +33,7 @@ _TALK = re.compile(
 )
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning)\b", re.I)
 _WHEN = re.compile(r"\b(?:when|what (?:day|date|time)|how long)\b", re.I)
+_NAME = re.compile(r"\b(?:called|named?|names)\b", re.I)
 _TODAY = re.compile(
     r"what(?:'s| is) (?:the date|today's date)\b.*|what (?:day|date) is (?:it|today)\b.*|what(?:'s| is) today\W*",
     re.I,
@@ -65,7 +66,7 @@ def answer(question: str, turn: Turn) -> str | None:
         return told_before
     known = known_question(asked)
     if known is None:
-        notes = (Evidence(text=line, day=None, origin=Origin.CORE) for line in turn.core)
+        notes = (Evidence(text=line, day=None, origin=Origin.CORE) for line in reversed(turn.core))
         return _by_words(asked, (*notes, *turn.evidence))
     return " ".join(_core_matches(known.lines, turn.core) or _stated(known.lines, turn)) or None
 
@@ -133,12 +134,18 @@ def _by_words(question: str, pieces: Sequence[Evidence]) -> str | None:
     if not wanted:
         return None
     needed = wanted & (_KIN | names_in(question))
-    when = bool(_WHEN.search(question))
-    scored = [((_overlap(wanted, needed, piece.text), when and names_a_date(piece.text)), piece) for piece in pieces]
+    scored = [((_overlap(wanted, needed, piece.text), _says_so(question, piece.text)), piece) for piece in pieces]
     answering = [(score, piece) for score, piece in scored if score[0] >= _ENOUGH]
     if not _ABOUT.search(question):
         answering = sorted(answering, key=lambda scored: scored[0], reverse=True)[:1]
     return _quotes(_shortened(piece, wanted) for _, piece in answering)
+
+
+def _says_so(question: str, text: str) -> bool:
+    """Whether the text says what kind of thing is asked for: a time, or a name."""
+    if _WHEN.search(question):
+        return names_a_date(text)
+    return bool(_NAME.search(question) and _NAME.search(text))
 
 
 def _overlap(wanted: frozenset[str], needed: frozenset[str], text: str) -> float:

@@ -138,8 +138,16 @@ QUESTIONS = (
         search="my dog my cat my pet",
     ),
     QuestionRule(
+        patterns=(
+            rf"(?:{_WHAT_IS}|who(?:'s| is)) my (?:wife|husband|spouse|partner)(?:'s name| called)?\W*$",
+            r"who am i married to",
+        ),
+        lines=r"Is (?:now )?married to |Their (?:wife|husband|spouse|partner)\b.* is called |Their (?:wife|husband) ",
+        search="married to my wife my husband",
+    ),
+    QuestionRule(
         patterns=(r"\bmy (?:family|relatives|relations)\b",),
-        lines=rf"Their (?:\w+ )*?(?:{_RELATION})\b|Has .*\b(?:{_RELATION})s?\b",
+        lines=rf"Their (?:\w+ )*?(?:{_RELATION})\b|Has .*\b(?:{_RELATION})s?\b|Is (?:now )?married to ",
         search="my sister my brother my mother",
     ),
     QuestionRule(

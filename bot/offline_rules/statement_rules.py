@@ -133,6 +133,12 @@ _WHO_THEY_ARE = (
     ),
     StatementRule(pattern=rf"(?:i am|i'm) {_CAPITALISED}", line="Name: {x}.", replaces=("Name: ",), tentative=True),
     StatementRule(
+        pattern=rf"(?:this|it) is {_CAPITALISED} (?:here|speaking)",
+        line="Name: {x}.",
+        replaces=("Name: ",),
+        tentative=True,
+    ),
+    StatementRule(
         pattern=r"(?:i am|i'm|i (?:just )?turned|i (?:just )?turn) (?P<x>\d{1,3})(?: years old)?"
         r"(?: today| yesterday| last \w+| this \w+| in \w+)?",
         line="Age: {x} (on {today}).",

@@ -53,6 +53,7 @@ _PROFESSION = "|".join(PROFESSIONS)
 _UNCOUNTED_WORDS = "dust pollen milk gluten penicillin wheat soy latex fish shellfish seafood nickel grass"
 _UNCOUNTED = frozenset(_UNCOUNTED_WORDS.split())
 _SINCE = r"(?:,? since .+)?"
+_A_NAME = r"(?P<o>(?:(?!and\b)[^\s,;]+ ?){1,4})"  # of one alone
 _DIET = "vegan|vegetarian|pescatarian|kosher|halal"
 _NATION_WORDS = """
     american british english irish scottish welsh french german italian spanish portuguese dutch swiss austrian polish
@@ -137,7 +138,7 @@ _ROWS = (
     ),
     _Row(pattern=f"Is (?P<o>{_NATION})", predicate="nationality", category="personal/identity", importance=0.7),
     _Row(
-        pattern=f"Has an? (?:[\\w-]+ )?(?P<kind>{_PET}) (?:called|named) (?P<o>.+)",
+        pattern=f"Has an? (?:[\\w-]+ )?(?P<kind>{_PET}) (?:called|named) {_A_NAME}",
         predicate="pet",
         object="{kind} {o}",
         text="User's {kind} is called {o}",
@@ -145,7 +146,7 @@ _ROWS = (
         importance=0.7,
     ),
     _Row(
-        pattern=f"Has an? (?:(?:older|younger|little|big|twin) )?(?P<kind>{_RELATION}) (?:called|named) (?P<o>.+)",
+        pattern=f"Has an? (?:(?:older|younger|little|big|twin) )?(?P<kind>{_RELATION}) (?:called|named) {_A_NAME}",
         predicate="{kind}",
         text="User's {kind} is called {o}",
         category="personal/family",

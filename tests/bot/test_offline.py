@@ -344,6 +344,7 @@ async def test_a_question_asked_before_is_no_answer() -> None:
     [
         ("I live in Berlin", "Actually I moved to Rome last week", ["Lives in Rome."]),
         ("My name is Ann", "No, my name is Anna", ["Name: Anna."]),
+        ("This is Ann speaking", "It is Bob here", ["Name: Ann."]),
         ("My favourite colour is blue", "My favourite colour is green", ["Favourite colour: green."]),
         ("My dog is called Rex", "Sorry, my dog is called Max", ["Their dog is called Max."]),
         ("My exam is on 4 May", "My exam is on 5 May", ["Their exam is on 5 May."]),
@@ -418,6 +419,29 @@ async def test_the_point_of_a_title_ends_no_sentence() -> None:
 )
 async def test_sad_news_is_met_with_a_kind_word(words: str, reply: str) -> None:
     assert await Chat().say(words) == reply
+
+
+@pytest.mark.parametrize(
+    ("core", "question", "answer"),
+    [
+        (
+            ["Plays the bass in a band.", "Their band is called The Wet Socks."],
+            "What's my band called?",
+            "The Wet Socks.",
+        ),
+        (["Has a dog named Bolt.", "Their dog is called Volt."], "What is my dog's name?", "Your dog is called Volt."),
+        (["Is married to Rita."], "What's my wife's name?", "You are married to Rita."),
+        (["Is married to Rita."], "Tell me about my family", "You are married to Rita."),
+    ],
+)
+async def test_who_asks_for_a_name_is_told_one(core: list[str], question: str, answer: str) -> None:
+    assert (await Chat(core=core).say(question)).endswith(answer)
+
+
+async def test_a_task_is_met_with_what_the_stand_in_is_and_a_question_with_what_it_does_not_know() -> None:
+    assert (await Chat().say("Can you make a packing list?")).startswith("I am a rule-based stand-in, not")
+    assert (await Chat().say("Tell me a joke")).startswith("I am a rule-based stand-in, not")
+    assert (await Chat().say("Tell me my shoe size")).startswith("I don't know that")
 
 
 async def test_a_question_about_something_sad_is_only_answered() -> None:

@@ -78,6 +78,11 @@ def _fact(fact_id: int, candidate: Candidate) -> Fact:
         ("I enjoy long walks, they are so calming", "User enjoys long walks.", ("user", "likes", "long walks")),
         ("I have a peanut allergy", "User is allergic to peanuts.", ("user", "allergic_to", "peanuts")),
         ("I've got a cat named Tom", "User's cat is called Tom.", ("user", "pet", "cat Tom")),
+        (
+            "I have a dog named Bolt and two cats",
+            "User has a dog named Bolt and two cats.",
+            ("user", "has", "a dog named Bolt and two cats"),
+        ),
         ("Nora is my sister", "User's sister is called Nora.", ("user", "sister", "Nora")),
         ("My pronouns are they/them", "User's pronouns is they/them.", ("user", "pronouns", "they/them")),
         ("My sister Mia is allergic to nuts", "User's sister Mia is allergic to nuts.", None),
