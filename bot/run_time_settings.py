@@ -40,6 +40,8 @@ CHANGEABLE = (
     "retrieved_min_room",
     "retrieved_hits",
     "retrieved_facts",
+    "retrieved_entries",
+    "tree_search_mode",
     "message_reserve",
     "session_idle_minutes",
 )
