@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import structlog
-from sqlalchemy import ColumnElement, Row, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Row, Select, bindparam, func, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.ports import Embedder, TokenEmbedder, Vectors
@@ -50,6 +50,9 @@ class EmbeddingQueue:
         self._vectors = vectors
         entry, pending = search_entries.c, _is_pending(embedder.name)
         self._pending = select(entry.id, entry.text).where(pending).limit(bindparam("most"))
+        self._pending_of_scope = self._pending.where(
+            in_any_scope(search_entries), entry.source == bindparam("of_source")
+        )
         self._still_pending = select(entry.id, entry.person, entry.audience, entry.source).where(
             entry.id.in_(bindparam("ids", expanding=True)), pending
         )
@@ -60,9 +63,15 @@ class EmbeddingQueue:
         Raises:
             EmbedderError: the embedder cannot be run; nothing was written.
         """
-        pending = await self._database.read_together(
-            lambda connection: connection.execute(self._pending, {"most": limit}).all()
-        )
+        return await self._embed_found(self._pending, {"most": limit})
+
+    async def embed_of(self, scope: Scope, *, source: Source, limit: int) -> int:
+        """The same for the entries of one kind in one scope, which come before all others then. Raises as ``embed``."""
+        values = {**scope_values(scope), "of_source": source, "most": limit}
+        return await self._embed_found(self._pending_of_scope, values)
+
+    async def _embed_found(self, query: Select[Any], values: Mapping[str, Any]) -> int:
+        pending = await self._database.read_together(lambda connection: connection.execute(query, values).all())
         if not pending:
             return 0
         embedded = await self._embed([row.text for row in pending])

@@ -96,7 +96,7 @@ class FactReader:
             floor: least cosine similarity of those found by likeness.
             subject, predicate: the statement's, where it has them.
         """
-        await self._embed_new()
+        await self._embed_new(scope)
         reach = reach_of_scope(scope)
         entries = await self._search.search(reach, source=Source.FACT, query=text, limit=limit * _OVERFETCH)
         nearest = sorted(entries, key=lambda entry: (-_likeness(entry), -entry.record_id))
@@ -190,9 +190,9 @@ class FactReader:
         """The newest changes within reach, newest first; of one fact where its id is given."""
         return await self._revisions.history(reach, fact_id=fact_id, limit=limit)
 
-    async def _embed_new(self) -> None:
+    async def _embed_new(self, scope: Scope) -> None:
         try:
-            await self._search.embed_pending()
+            await self._search.embed_new(scope, source=Source.FACT)
         except EmbedderError as error:
             _log.warning("embedder_failed", error=str(error))
 

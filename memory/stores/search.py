@@ -285,6 +285,10 @@ class SearchStore:
         """
         return await self._queue.embed(limit)
 
+    async def embed_new(self, scope: Scope, *, source: Source) -> None:
+        """Embed what is new of one kind in one scope, before what waits of everybody. Raises as ``embed_pending``."""
+        await self._queue.embed_of(scope, source=source, limit=EMBEDDED_AT_ONCE)
+
     async def progress(self) -> EmbeddingProgress:
         """How many entries of everybody have a vector of the present embedder."""
         return await self._queue.progress()

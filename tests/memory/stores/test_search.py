@@ -36,6 +36,17 @@ ALL_OF_ANNA = Reach(person="console:anna", audiences=None)
 GUILD_OF_ANN = Reach(person="console:ann", audiences=frozenset({"guild:1"}))
 
 
+class Recording(HashEmbedder):
+    """Keeps what it was asked to embed."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        self.texts += texts
+        return await super().embed(texts)
+
+
 class CountedIndex(FaissIndex):
     """An index that knows how many were built, and which of them are still in memory."""
 
@@ -609,3 +620,17 @@ async def test_after_any_changes_a_search_finds_each_record_within_reach_and_no_
             assert found_by_words == {key for key, text in everything.items() if {"cat", "milk"} & set(text.split())}
             assert {(hit.scope, hit.record_id) for hit in hits} <= everything.keys()
             assert not embedded or len(hits) == len(everything)
+
+
+async def test_what_is_new_of_one_kind_in_one_scope_is_embedded_before_all_that_waits(database: Database) -> None:
+    embedder = Recording()
+    store = open_store(database, embedder)
+    ann, bob = Scope(person="console:ann", audience="dm"), Scope(person="console:bob", audience="dm")
+    await put(database, store, ann, (1, "What Ann said."))
+    async with database.transaction() as tx:
+        await store.put(ann, tx, source=Source.FACT, items=[(2, "Ann's fact.")])
+        await store.put(bob, tx, source=Source.FACT, items=[(3, "Bob's fact.")])
+    await store.embed_new(ann, source=Source.FACT)
+    assert embedder.texts == ["Ann's fact."]
+    await embed_all(store)
+    assert sorted(embedder.texts) == ["Ann's fact.", "Bob's fact.", "What Ann said."]
