@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
+from turso import sync
 from typer.testing import CliRunner, Result
 
 from bot import command_views as views
@@ -27,7 +28,7 @@ from memory.privacy import MirrorErasure
 from memory.processes.mirroring import Mirroring
 from memory.records import Change, HotItem, Scope
 from memory.stores.mirrored import STORES
-from tests.doubles.bad_line import BadLine, bad_line
+from tests.doubles.bad_line import BadLine, Trouble, bad_line
 from tests.doubles.turso_server import TursoServer, turso_server
 from tests.fakes import FakeClock, ScriptedModel
 from tests.world import World, running
@@ -233,39 +234,59 @@ async def test_a_mirror_that_fails_is_left_alone_for_longer_and_longer(tmp_path:
     assert tried == [0, 5, 15, 35, 75]
 
 
-async def test_a_push_that_is_cut_in_the_middle_is_made_up_for_once(tmp_path: Path, server: TursoServer) -> None:
+@pytest.mark.parametrize("trouble", [Trouble.CUT, Trouble.UNANSWERED])
+async def test_a_push_that_fails_in_the_middle_is_made_up_for_once(
+    tmp_path: Path, server: TursoServer, trouble: Trouble
+) -> None:
     clock = FakeClock()
     async with bad_line(server.port) as line, device(tmp_path / "a", line, clock) as world:
         await talk(world, "tea")
-        for cut in (0, 300, 3_000, 9_000):
-            line.cut_after = cut
-            await talk(world, f"topic{cut}")
+        line.trouble = trouble
+        for most in (2_000, 6_000):  # a pull takes less
+            line.most = most
+            await talk(world, f"topic{most}")
+            clock.advance(minutes=2)
             with suppress(MirrorUnavailable):
                 await mirror_of(world).exchange()
-        line.cut_after = None
+        line.most = None
         await mirror_of(world).exchange()
         before = await memory_of(world)
+        assert told_twice(server) == []
         async with device(tmp_path / "b", server, clock) as restored:
             await mirror_of(restored).restore()
             after = await memory_of(restored)
     assert {name: after[name] == rows for name, rows in before.items()} == dict.fromkeys(before, True)
 
 
-async def test_nobody_waits_for_a_mirror_that_does_not_answer(tmp_path: Path, server: TursoServer) -> None:
+def told_twice(server: TursoServer) -> list[Any]:
+    """Records of which the hosted database holds more than one version."""
+    connection = sync.connect(":memory:", remote_url=server.url)
+    try:
+        found = [
+            connection.execute(f"SELECT record FROM {store.remote} GROUP BY agent_id, record HAVING count(*) > 1")
+            for store in STORES
+        ]
+        return [row for rows in found for row in rows.fetchall()]
+    finally:
+        connection.close()
+
+
+async def test_nobody_waits_for_a_push_that_hangs_and_is_killed(tmp_path: Path, server: TursoServer) -> None:
     clock = FakeClock()
-    async with bad_line(server.port) as line, device(tmp_path / "a", line, clock, seconds=20) as world:
+    async with bad_line(server.port) as line, device(tmp_path / "a", line, clock) as world:
         await talk(world, "tea")
-        line.silent = True
+        line.trouble, line.most = Trouble.HELD, 2_000
         await world.say("Let us talk about chess today")
         mirror_of(world).kick()
-        await line.asked.wait()
+        await line.held.wait()
         assert await world.say("And once more about chess") == "Noted."
-        os.kill(pid_of_worker(), signal.SIGKILL)  # in the middle of a request
+        os.kill(pid_of_worker(), signal.SIGKILL)
         await mirror_of(world).settle()
-        line.silent = False
+        line.most = None
         clock.advance(minutes=1)
         await mirror_of(world).run_due()
         assert not (await world.system.stores.mirror_changes.progress()).waiting
+        assert told_twice(server) == []
 
 
 def pid_of_worker() -> int:
@@ -277,7 +298,7 @@ def pid_of_worker() -> int:
 
 async def test_a_mirror_that_does_not_answer_in_time_is_given_up(tmp_path: Path, server: TursoServer) -> None:
     async with bad_line(server.port) as line, device(tmp_path / "a", line, FakeClock(), seconds=0.05) as world:
-        line.silent = True
+        line.trouble, line.most = Trouble.HELD, 0
         with pytest.raises(MirrorUnavailable, match="did not answer within"):
             await mirror_of(world).exchange()
 
