@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 CRITICAL, COLD, ERASED = "critical_state", "cold_memories", "erased_agents"
 """The tables whose columns are fixed; all others are named after their store."""
 
+_LARGEST_LOG = 16 * 2**20
+
 _KEY = "id TEXT PRIMARY KEY, agent_id TEXT NOT NULL"
 _ORIGIN = "device TEXT NOT NULL, seq INTEGER NOT NULL"
 _COLUMNS = {
@@ -51,11 +53,13 @@ class Replica:
 
     Args:
         connection: of the library, or one like it.
-        tables: the tables of all stores, in the order in which they are read.
+        tables: the tables of all stores.
+        log: the copy's write-ahead log; None for none.
     """
 
-    def __init__(self, connection: ConnectionSync, tables: Sequence[str]) -> None:
+    def __init__(self, connection: ConnectionSync, tables: Sequence[str], *, log: Path | None = None) -> None:
         self._connection = connection
+        self._log = log
         self._tables = tables
         self._columns = {table: _COLUMNS.get(table, _OF_A_STORE) for table in (*tables, ERASED)}
 
@@ -67,6 +71,8 @@ class Replica:
             self.make_tables()
             if push:
                 self._connection.push()
+            if self._log is not None and self._log.exists() and self._log.stat().st_size > _LARGEST_LOG:
+                self._connection.checkpoint()  # nothing else ever empties it
 
     def make_tables(self) -> None:
         """Make the tables that are missing."""
@@ -216,7 +222,7 @@ def opened(path: Path, *, url: str, token: str | None, tables: Sequence[str]) ->
         except sync.DatabaseError:
             remove_replica(path)
             connection = sync.connect(str(path), remote_url=url, auth_token=token, client_name="keepsake")
-    return Replica(connection, tables)
+    return Replica(connection, tables, log=path.with_name(f"{path.name}-wal"))
 
 
 def remove_replica(path: Path) -> None:
