@@ -11,15 +11,17 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from memory.errors import BackupFailed
 from memory.process_lock import ProcessLock
+from memory.sqlite_driver import tells_of_damage
 
 _PAGES_AT_ONCE = 1_024  # 4 MB, after which others may write
 _UNFINISHED = ".unfinished"
+_LOGS = ("-wal", "-shm")
 _OVERWRITTEN = ".before-restore"
 
 OnProgress = Callable[[float], None]
@@ -135,18 +137,34 @@ def put_back(
 def _refuse_what_matters(database: Path, *, tables: tuple[str, ...], replace: bool) -> None:
     if ProcessLock.in_use(database):
         raise BackupFailed(f"{database} is in use. Stop the bot first.")
-    if not replace and any(read_back(database, tables=tables).rows.values()):
+    if replace:
+        return
+    try:
+        rows = read_back(database, tables=tables).rows
+    except BackupFailed as error:
+        raise BackupFailed(
+            f"{database} cannot be read, and may hold memory. With --replace it is set aside, and kept beside it."
+        ) from error
+    if any(rows.values()):
         raise BackupFailed(f"{database} holds memory already. With --replace it is set aside, and kept beside it.")
 
 
 def _set_aside(database: Path) -> None:
     """Keep the old database, with what is still in its log, under a name that is free."""
-    with closing(_opened(database, "rw")) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.execute("PRAGMA journal_mode = DELETE")  # leaves one file
     number = 1
     while (aside := database.with_name(f"{database.name}{_OVERWRITTEN}-{number}")).exists():
         number += 1
+    try:
+        with closing(_opened(database, "rw")) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            connection.execute("PRAGMA journal_mode = DELETE")  # leaves one file
+    except sqlite3.DatabaseError as error:
+        if not tells_of_damage(error):
+            raise
+        # A damaged one is kept as it is. Its log must go along: it would be read as that of the new one.
+        for ending in _LOGS:
+            with suppress(FileNotFoundError):
+                os.replace(f"{database}{ending}", f"{aside}{ending}")
     os.replace(database, aside)
 
 

@@ -26,7 +26,7 @@ from sqlalchemy.pool import QueuePool
 from memory.errors import DatabaseUnavailable
 from memory.in_thread import ThreadConnections, by_trips, finished, immediate, present_connection, working_on
 from memory.migrations import migrate
-from memory.sqlite_driver import Connector
+from memory.sqlite_driver import Connector, tells_of_damage
 
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
@@ -270,6 +270,11 @@ def _said_plainly() -> Iterator[None]:
 def unavailable(error: DBAPIError | sqlite3.Error) -> DatabaseUnavailable:
     """The plain sentence for a database error."""
     cause = error.orig if isinstance(error, DBAPIError) else error
+    if tells_of_damage(cause):
+        return DatabaseUnavailable(
+            f"The database is damaged: {cause}. If DATA_DIR or DATABASE_URL names the right file, stop the bot and go "
+            "back to a backup: keepsake restore --from FILE --replace."
+        )
     return DatabaseUnavailable(
         f"The database cannot be used: {cause}. Check that its file and folder exist, can be written and "
         "have room, and that no other program holds it (DATA_DIR, DATABASE_URL)."

@@ -25,6 +25,15 @@ _LONGEST_END = 1.0  # seconds; a statement may still wait for another process
 
 _Execute = Callable[[sqlite3.Cursor], object]
 
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_PRIMARY_CODE = 0xFF  # the bits above it tell more of the same error
+
+
+def tells_of_damage(error: BaseException | None) -> bool:
+    """Whether an error says that the file itself is damaged, or no database at all."""
+    code = getattr(error, "sqlite_errorcode", None)  # an error of the module itself, and not of SQLite, has none
+    return code is not None and code & _PRIMARY_CODE in _DAMAGED
+
 
 class Connector:
     """Opens the connections of one database.

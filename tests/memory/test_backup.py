@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from memory.backup import BackupReport, back_up, put_back, read_back
-from memory.errors import BackupFailed
+from memory.database import open_database
+from memory.errors import BackupFailed, DatabaseUnavailable
 from memory.migrations import schema_versions
 from memory.records import Scope
 from memory.schema import PERSONAL_TABLES
@@ -139,6 +140,27 @@ def no_database(copy: Path) -> None:
 
 def missing(copy: Path) -> None:
     copy.unlink()
+
+
+@pytest.mark.parametrize("harm", [damaged, cut_short, no_database])
+async def test_a_damaged_database_is_set_aside_with_its_log_for_a_backup(
+    tmp_path: Path, harm: Callable[[Path], None]
+) -> None:
+    present, copy = await lived(tmp_path / "bot", "I keep hens."), tmp_path / "copy.db"
+    back_up(present, copy, tables=TABLES, progress=silent)
+    harm(present)
+    present.with_name("keepsake.db-wal").write_bytes(b"a log that was never read")
+    with pytest.raises(BackupFailed, match="With --replace it is set aside"):
+        restore(copy, present)
+    restore(copy, present, replace=True)
+    assert await words_in(tmp_path / "bot") == ["I keep hens."]
+    assert "keepsake.db.before-restore-1" in names_in(tmp_path / "bot")
+
+
+async def test_who_opens_a_damaged_database_is_told_the_way_back(tmp_path: Path) -> None:
+    (tmp_path / "keepsake.db").write_text("Dear diary, " * 1_000)
+    with pytest.raises(DatabaseUnavailable, match=r"is damaged: .* keepsake restore --from FILE --replace"):
+        await open_database(f"sqlite:///{tmp_path}/keepsake.db")
 
 
 @pytest.mark.parametrize("harm", [damaged, cut_short, newer, another_program, no_database, missing])
