@@ -7,12 +7,19 @@ from pathlib import Path
 
 import pytest
 import structlog
+from hypothesis import HealthCheck, settings
 
 from memory.database import Database, open_database
 from memory.ids import IdSource
 from memory.records import Scope
 from tests.fakes import FakeClock
 from tests.new_database import database_in
+
+# No test depends on the clock or on chance: a slow machine fails nothing, and a commit has one result. To look for new
+# examples: pytest --hypothesis-profile=exploring.
+settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", settings.get_profile("exploring"), derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture

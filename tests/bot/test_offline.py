@@ -720,7 +720,7 @@ async def test_a_digest_can_be_asked_afterwards() -> None:
     previous=st.text(max_size=80),
     max_words=st.integers(min_value=6, max_value=30),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 async def test_a_digest_never_has_more_words_than_allowed(texts: list[str], previous: str, max_words: int) -> None:
     digest = await summarized(previous, stored(*(("Ann", text) for text in texts)), max_words)
     assert 0 < len(digest.split()) <= max_words
@@ -740,7 +740,7 @@ _PARTS = st.one_of(
 
 
 @given(words=st.text(max_size=120), parts=st.lists(_PARTS, max_size=4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 async def test_any_request_gets_an_answer(words: str, parts: list[Part]) -> None:
     tools = tuple(ToolSpec(name=name, description=name, input_schema={}) for name in TOOLS)
     messages = (

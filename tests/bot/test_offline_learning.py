@@ -227,7 +227,7 @@ async def test_each_candidate_of_a_message_is_decided_beside_all_known_facts() -
 
 
 @given(said=st.text(max_size=200), known=st.text(min_size=1, max_size=60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 async def test_any_text_gets_an_answer_that_can_be_read(said: str, known: str) -> None:
     await learned(said)
     fact = _fact(101, Candidate(text=known))

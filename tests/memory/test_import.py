@@ -707,7 +707,7 @@ CHANGES = st.builds(
 PERSONS = count()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     audience=st.sampled_from(["dm", "guild:1", "channel:x"]),
     opening=st.fixed_dictionaries(

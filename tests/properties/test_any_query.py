@@ -80,7 +80,7 @@ async def test_every_nasty_text_can_be_searched_for_and_said(tmp_path: Path) -> 
             assert await world.say(text)
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, suppress_health_check=list(HealthCheck))
 @given(st.lists(fuzzed, min_size=50, max_size=50))
 async def test_no_fuzzed_text_makes_a_search_fail(queries: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:

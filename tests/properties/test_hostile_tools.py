@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bot.llm_wire import request_body
@@ -72,7 +72,7 @@ def marked_parts(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 yield part
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8)
 @given(hostile)
 async def test_a_hostile_tool_result_is_data(text: str) -> None:
     offline = OfflineModel()

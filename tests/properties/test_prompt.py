@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.messages import Message, Role, TextPart, ToolCall, ToolResult, assistant_message, user_message
@@ -84,7 +84,6 @@ def needed() -> int:
     return assemble(full, parameters=limits, counter=COUNTER).fixed_tokens + limits.max_output_tokens
 
 
-@settings(deadline=None)
 @given(gatherings(), st.integers(128, 2000), st.floats(0.1, 1.0))
 def test_every_request_is_accepted_and_within_the_budget(gathered: Gathered, room: int, share: float) -> None:
     parameters = MemoryParameters(
@@ -113,7 +112,6 @@ def test_every_request_is_accepted_and_within_the_budget(gathered: Gathered, roo
     assert data.text.endswith("</memory_data>")
 
 
-@settings(deadline=None)
 @given(gatherings(), gatherings(), st.integers(1, 10_000))
 def test_the_prefix_stays_the_same_while_the_conversation_goes_on(one: Gathered, other: Gathered, minutes: int) -> None:
     later = replace(
@@ -131,7 +129,6 @@ def test_the_prefix_stays_the_same_while_the_conversation_goes_on(one: Gathered,
     assert first.tools == second.tools
 
 
-@settings(deadline=None)
 @given(histories(), st.integers(0, 300), st.floats(0.5, 2.0), st.integers(300, 2000), st.integers(2, 12))
 def test_after_an_eviction_the_window_is_sound_and_under_the_threshold(
     messages: list[Message], fixed: int, factor: float, window_tokens: int, most: int

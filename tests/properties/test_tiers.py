@@ -89,7 +89,7 @@ async def _live(folder: Path, steps: list[str | tuple[str, str, float]]) -> None
             await _check(system, stored)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(steps=STEPS)
 def test_no_sequence_of_operations_loses_an_entry_or_breaks_a_count(steps: list[str | tuple[str, str, float]]) -> None:
     with tempfile.TemporaryDirectory() as folder:

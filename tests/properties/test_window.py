@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.errors import ModelUnavailable
@@ -80,7 +80,7 @@ async def next_context(world: World) -> int:
     return fixed_size(world.model.requests[before]) + sum(message.tokens for message in window)
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10)
 @given(st.sampled_from(WINDOWS), turns)
 async def test_no_request_passes_the_window_and_after_each_turn_the_context_is_under_the_threshold(
     window: int, conversation: list[tuple[int, list[Answer]]]

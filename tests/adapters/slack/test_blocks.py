@@ -47,7 +47,7 @@ def test_an_answer_too_long_for_slack_says_that_it_is_cut() -> None:
     assert "left out" not in str(messages[:-1])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.text(alphabet=st.sampled_from("ab &<>*`|\n"), min_size=1, max_size=30), st.integers(1, 2_000))
 def test_every_message_fits(text: str, times: int) -> None:
     messages = messages_for(text * times)

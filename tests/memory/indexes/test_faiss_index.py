@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import faiss
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.indexes.faiss_index import FaissIndex
@@ -73,7 +73,6 @@ OPERATIONS = st.lists(
 )
 
 
-@settings(deadline=None)
 @given(OPERATIONS)
 def test_any_sequence_of_changes_leaves_what_a_dictionary_would_hold(
     operations: list[tuple[str, list[int], int]],

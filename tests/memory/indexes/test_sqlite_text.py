@@ -362,7 +362,7 @@ def test_hostile_queries_raise_nothing_and_stay_with_their_person(
     assert all(hit.scope == ANN for hit in runner.run(search(database, query, limit=500)))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(QUERIES)
 @example('cat" OR owner : "x')
 @example('cat") OR (body : dog')

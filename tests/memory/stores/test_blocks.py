@@ -241,7 +241,7 @@ WRITES = st.lists(
 PERSONS = count()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(writes=WRITES)
 async def test_no_order_of_writes_passes_the_limit_or_loses_a_version(
     database: Database, writes: list[tuple[str, str, str, int]]

@@ -134,7 +134,7 @@ PARTS = st.lists(
 PERSONS = count()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     conversation=st.lists(
         st.builds(

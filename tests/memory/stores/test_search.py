@@ -586,7 +586,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(actions=actions, cache_bytes=st.sampled_from([0, 2**20]))
 async def test_after_any_changes_a_search_finds_each_record_within_reach_and_no_other(
     database: Database, actions: list[tuple[str, Scope, int, str]], cache_bytes: int
