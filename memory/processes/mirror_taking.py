@@ -22,6 +22,7 @@ from memory.policy.export.json_rows import json_ready
 from memory.policy.hot_state import from_value
 from memory.processes.indexer import Indexer
 from memory.records import Change, Scope, scope_from_slug
+from memory.schema import entries
 from memory.stores.hot import HotStore
 from memory.stores.mirror_changes import MirrorChangeStore
 from memory.stores.mirror_merge import Incoming, MirrorMerge
@@ -32,7 +33,6 @@ _log = structlog.get_logger(__name__)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ELSEWHERE = Change(actor="mirror", reason="changed on another device")
-_COUNTED = frozenset({"entries"})
 
 EraseDue = Callable[[Callable[[Transaction], Awaitable[Sequence[Scope]]]], Awaitable[int]]
 
@@ -74,13 +74,16 @@ class MirrorTaking:
     async def take(
         self, table: str, rows: Sequence[Row], seen: Mapping[str, int], stores: Mapping[str, Mirrored]
     ) -> None:
-        """Take in some rows of one table.
+        """Take in some rows of one table, all or none of them.
 
         Args:
             table: of the mirror.
             rows: the newest of their records.
             seen: up to which number each device's rows are known with these.
             stores: what is mirrored, by name.
+
+        Raises:
+            InvalidInput: a row cannot stand beside what is here.
         """
         if table == ERASED:
             ours = {erasure.id for erasure in await self._changes.erasures()}  # told of, and not yet noted as told
@@ -124,12 +127,7 @@ class MirrorTaking:
     ) -> None:
         pending = await self._changes.pending_of(scope, tx, store=store.name)
         wanted = [incoming[row["record"]] for row in rows if row["record"] in incoming and not _is_older(row, pending)]
-        try:
-            taken = await self._merge.merge(scope, tx, store, wanted)
-        except InvalidInput as error:
-            _log.error("mirror_rows_refused", store=store.name, rows=len(wanted), error=str(error))
-            return
-        if taken and store.name in _COUNTED:
+        if await self._merge.merge(scope, tx, store, wanted) and store.table is entries:
             self._to_count.add(scope)
         await self._changes.settled(scope, tx, store=store.name, records=[one.record for one in wanted])
 
