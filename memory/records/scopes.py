@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from memory.errors import InvalidInput
 
-_PERSON = re.compile(r"(discord:\d+|slack:[A-Za-z0-9]+:[A-Za-z0-9]+|console:[^\s:/\\\ud800-\udfff]{1,64})\Z")
+_PERSON = re.compile(
+    r"(discord:[0-9]{1,25}|slack:[A-Za-z0-9]{1,64}:[A-Za-z0-9]{1,64}|console:[^\s:/\\\x00-\x1f\x7f\ud800-\udfff]{1,64})\Z"
+)
 _AUDIENCE = re.compile(r"(dm|person|(guild|team|channel):[A-Za-z0-9._-]{1,64})\Z")
 
 
@@ -22,7 +24,8 @@ def check_person(person: str) -> str:
     """
     if not _PERSON.match(person):
         raise InvalidInput(
-            f"{person[:60]!r} names nobody. Write discord:<user id>, slack:<team id>:<user id> or console:<name>."
+            f"{person[:60]!r} names nobody. Write discord:<user id>, slack:<team id>:<user id> or console:<name>, "
+            "a name of up to 64 characters without spaces, colons and slashes."
         )
     return person
 

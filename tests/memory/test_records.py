@@ -24,7 +24,8 @@ def test_a_well_formed_person_is_taken_as_it_is(person: str) -> None:
     [
         *("", "ann", "irc:ann", "discord:", "discord:ann", "discord:42\n", "slack:U2", "slack:T1:U2:X"),
         *("console:", "console:a b", "console:a/b", "console:a:b", "console:a\n", "console:\udcff"),
-        "console:" + "a" * 65,
+        *("console:a\0b", "console:\x1b[31m", "discord:\N{ARABIC-INDIC DIGIT THREE}"),
+        *("console:" + "a" * 65, "discord:" + "9" * 26, "slack:T1:" + "U" * 65, f"slack:{'T' * 65}:U1"),
     ],
 )
 def test_anything_else_names_nobody(person: str) -> None:
