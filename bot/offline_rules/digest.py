@@ -1,7 +1,7 @@
 """Extractive digests: the sentences of a conversation worth keeping, never more words than asked for.
 
 Invariant: every line is a line that was given, whole or cut to whole sentences; nothing is added, and of what
-was said only people's own words are kept.
+was said only what people told in their own words is kept, not what they asked.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from bot.offline_rules.dates import names_a_date
 from bot.offline_rules.small_talk import small_talk
-from bot.offline_rules.statements import facts_in
+from bot.offline_rules.statements import facts_in, is_question
 from bot.offline_rules.wording import sentences
 
 _DEFAULT_WORDS = 200
@@ -102,7 +102,7 @@ def _said(log: str, agent_name: str) -> Iterator[_Line]:
             continue
         for sentence in sentences(entry["text"]):
             value = worth(sentence)
-            if value and small_talk(sentence, ()) is None:
+            if value and small_talk(sentence, ()) is None and not is_question(sentence):
                 text = f"[{entry['day']}] {entry['author']}: {sentence}"
                 yield _Line(text=text, worth=value, constraint=bool(_CONSTRAINT.search(sentence)), old=False)
 
@@ -114,7 +114,6 @@ def worth(sentence: str) -> int:
         + 2 * bool(re.search(r"\d", sentence) or names_a_date(sentence))
         + 2 * bool(_DECISION.search(sentence) or _CONSTRAINT.search(sentence))
         + bool(_NAME.search(sentence))
-        + bool(re.search(r"[?？؟]", sentence))
         + (len(sentence.split()) >= 4 or not sentence.isascii())
     )
 

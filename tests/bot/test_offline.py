@@ -697,6 +697,11 @@ async def test_a_digest_of_pleasantries_says_so_until_something_is_said() -> Non
     assert digest == "[2026-03-02] Ann: I live in Rome."
 
 
+async def test_a_digest_leaves_out_what_was_only_asked() -> None:
+    said = stored(("Ann", "What is on my shopping list? We painted room 12 on 4 May."), ("Ann", "Who is my boss?"))
+    assert await summarized("", said, 80) == "[2026-03-02] Ann: We painted room 12 on 4 May."
+
+
 async def test_a_digest_leaves_out_what_the_agent_itself_said() -> None:
     said = stored(("Ann", "We painted room 12 on 4 May."), ("Keepsake", "You decided to paint room 14 on 6 May."))
     assert await summarized("", said, 80) == "[2026-03-02] Ann: We painted room 12 on 4 May."
