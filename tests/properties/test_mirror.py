@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory.database import Database, open_database
@@ -34,9 +34,12 @@ ANN = Scope(person="console:ann", audience="dm")
 WRITES = ("fact", "forget", "entry", "archive", "block", "summary", "document")
 STEPS = st.lists(
     st.tuples(st.sampled_from((0, 1)), st.sampled_from((*WRITES, "exchange", "exchange", "break"))),
-    min_size=1,
-    max_size=14,
+    min_size=8,
+    max_size=16,
 )
+# Both write, one of them again once it knows of the other, and what was told changes.
+APART = [(0, "entry"), (0, "fact"), (0, "exchange"), (1, "exchange"), (0, "block"), (1, "block"), (0, "summary")]
+APART += [(1, "summary"), (0, "archive"), (1, "forget"), (0, "exchange"), (1, "break"), (1, "block")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +153,9 @@ async def kept(device: Device) -> dict[str, Any]:
     return found
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(STEPS)
+@example(APART)
 def test_both_devices_end_with_everything_and_the_same(steps: list[tuple[int, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(live(steps, Path(folder)))
