@@ -79,7 +79,7 @@ def _from_mirror(data_dir: Path | None, as_json: bool) -> None:
         return await app.system.mirror.restore(on_progress=lambda done, total: progress(done / total))
 
     with _bar("Restoring") as progress:
-        rows = with_memory(data_dir, lambda app: bring_back(app, progress))
+        rows = with_memory(data_dir, lambda app: bring_back(app, progress), may_be_new=True)
     if as_json:
         print_json({"rows": rows})
     else:

@@ -78,7 +78,7 @@ def store(  # noqa: PLR0917  # Typer makes options of them
         await app.system.embedded()
         return scope, entry, job
 
-    scope, entry, job = with_memory(data_dir, keep)
+    scope, entry, job = with_memory(data_dir, keep, may_be_new=True)
     if entry is None:
         print("The same words are kept already, so nothing was stored.", file=sys.stderr)
         print_json(headed(scope, stored=False))

@@ -58,11 +58,15 @@ def import_(  # noqa: PLR0917  # Typer makes options of them
     archive = open_archive(file, public=public, team=team)
     if archive is None:
         data = file.read_bytes()
-        _show_import(with_memory(data_dir, lambda app: _import(app, data, person and check_person(person))), as_json)
+        receipt = with_memory(
+            data_dir, lambda app: _import(app, data, person and check_person(person)), may_be_new=True
+        )
+        _show_import(receipt, as_json)
     elif person is not None:
         raise InvalidInput("An archive is of many people. Leave --person out. Nothing was imported.")
     else:
-        _show_archive(with_memory(data_dir, lambda app: _take_in(app, archive, learn=learn)), archive, as_json)
+        taken_in = with_memory(data_dir, lambda app: _take_in(app, archive, learn=learn), may_be_new=True)
+        _show_archive(taken_in, archive, as_json)
 
 
 async def _import(app: Application, data: bytes, person: str | None) -> ImportReceipt:

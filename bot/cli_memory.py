@@ -23,7 +23,7 @@ from bot.command_views import IN_MIRROR, NOT_SEARCHED
 from bot.config import load_settings
 from bot.lifecycle import Application
 from bot.logs import configure_logs
-from memory.errors import InvalidInput
+from memory.errors import DatabaseUnavailable, InvalidInput
 from memory.oversight import Overview
 from memory.policy.text import clean
 from memory.ports import SystemClock
@@ -182,6 +182,16 @@ def erase(
 
 def _print_receipt(receipt: ErasureReceipt) -> None:
     console = Console()
+    if any(receipt.rows.values()) or receipt.residue:
+        _print_rows(receipt, console)
+    else:
+        console.print(Text(f"Nothing was kept about {receipt.person}, so there was nothing to erase."))
+    if receipt.mirror is not None:
+        console.print(IN_MIRROR[receipt.mirror])
+    console.print(NOT_SEARCHED)
+
+
+def _print_rows(receipt: ErasureReceipt, console: Console) -> None:
     console.print(Text(f"{receipt.person} · erased {receipt.erased_at:%Y-%m-%d %H:%M} UTC"))
     table = Table()
     table.add_column("table")
@@ -197,9 +207,6 @@ def _print_receipt(receipt: ErasureReceipt) -> None:
         console.print(f"{receipt.residue} still stand there: {', '.join(receipt.where)}. Erase once more.")
     else:
         console.print("Nothing is left.")
-    if receipt.mirror is not None:
-        console.print(IN_MIRROR[receipt.mirror])
-    console.print(NOT_SEARCHED)
 
 
 async def _noted(app: Application, person: str, action: str, audience: str | None = None) -> None:
@@ -209,10 +216,24 @@ async def _noted(app: Application, person: str, action: str, audience: str | Non
             await app.system.oversight.note(scope, by=By(), action=action)
 
 
-def with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]]) -> T:
-    """Open the application for one piece of work of a command, and close it again."""
+def with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]], *, may_be_new: bool = False) -> T:
+    """Open the application for one piece of work of a command, and close it again.
+
+    Args:
+        data_dir: the folder that was named on the command line.
+        work: what to do.
+        may_be_new: whether the database is made where there is none, since the work brings what it is to hold.
+
+    Raises:
+        DatabaseUnavailable: there is none, or it cannot be used.
+    """
     settings = load_settings({"data_dir": data_dir})
     configure_logs("WARNING")
+    file = settings.database_file
+    if not may_be_new and file is not None and not file.exists():
+        raise DatabaseUnavailable(
+            f"There is no database at {file}. Set DATA_DIR or --data-dir to the folder that it is in, or DATABASE_URL."
+        )
 
     async def opened() -> T:
         async with open_application(settings, clock=SystemClock()) as application:

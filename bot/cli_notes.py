@@ -50,7 +50,7 @@ def ingest_daily(  # noqa: PLR0917  # Typer makes options of them
             print(sentence, file=sys.stderr)
         return headed(scope, **asdict(found), dry_run=dry_run, job=job if found.facts_stored else None)
 
-    print_json(with_memory(data_dir, read))
+    print_json(with_memory(data_dir, read, may_be_new=True))
 
 
 @note_commands.command("validate")

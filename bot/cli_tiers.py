@@ -64,7 +64,7 @@ def hot(  # noqa: PLR0917  # Typer makes options of them
         size = size_of(state) if state.version else 0
         return headed(scope, version=state.version, size_bytes=size, state=shown_value(state))
 
-    print_json(with_memory(data_dir, work))
+    print_json(with_memory(data_dir, work, may_be_new=update is not None))
 
 
 @tier_commands.command("tree")
@@ -99,7 +99,7 @@ def tree(  # noqa: PLR0917  # Typer makes options of them
             await app.system.stores.audit.note(scope, tx, actor=By().audited, action=f"memory tree {action}")
         return refused, {**await _tree_value(app, scope), **({"pruned": pruned} if prune else {})}
 
-    refused, value = with_memory(data_dir, work)
+    refused, value = with_memory(data_dir, work, may_be_new=add is not None)
     print_json(value)
     if refused:
         print(refused, file=sys.stderr)

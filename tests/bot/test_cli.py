@@ -160,7 +160,32 @@ def test_an_erasure_ends_with_a_receipt_and_leaves_nothing(kept: Kept, keepsake:
     assert receipt["residue"] == 0
     again = keepsake("memory", "erase", *where, "--yes")
     assert again.code == 0
-    assert "Nothing is left." in again.out
+    assert again.out.startswith("Nothing was kept about console:ann, so there was nothing to erase.")
+    assert "rows erased" not in again.out
+    assert not any(json.loads(keepsake("memory", "erase", *where, "--yes", "--json").out)["rows"].values())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("memory", "show", "--person", "console:ann"),
+        ("memory", "search", "tea", "--person", "console:ann", "--json"),
+        ("memory", "erase", "--person", "console:ann", "--yes"),
+        ("memory", "undo", "close_session:42", "--person", "console:ann", "--yes"),
+        ("memory", "retrieve", "--query", "tea", "--person", "console:ann"),
+        ("memory", "hot", "--person", "console:ann"),
+        ("memory", "tree", "--prune", "--person", "console:ann"),
+        ("consolidate",),
+        ("jobs", "list"),
+    ],
+)
+def test_where_there_is_no_memory_a_command_says_so_and_makes_none(
+    keepsake: Command, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    ended = keepsake(*command, "--data-dir", "wrong")
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("There is no database at wrong/keepsake.db. Set DATA_DIR or --data-dir")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("typed", ["console:bob\n", ""])

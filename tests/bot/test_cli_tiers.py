@@ -63,6 +63,12 @@ def value_of(out: str) -> dict[str, Any]:
     return found
 
 
+def nothing_kept(folder: Path) -> None:
+    """A database that is new: to SQLite an empty file is one."""
+    (folder / "data").mkdir()
+    (folder / "data" / "keepsake.db").touch()
+
+
 def test_what_is_stored_is_found_counted_and_taken_back(keepsake: Command) -> None:
     given = ("--category", "work/projects", "--importance", "0.8", "--url", "https://b.example/x", "--cmd", "make run")
     stored = value_of(keepsake("memory", "store", *ANN, "--text", SAID, *given).out)
@@ -178,7 +184,10 @@ def test_a_text_is_distilled_by_rule_or_by_an_endpoint(keepsake: Command, endpoi
         (("metrics", "--data-dir", "data"), "Say whose memory is meant"),
     ],
 )
-def test_wrong_use_is_told_in_a_sentence(keepsake: Command, wrong: tuple[str, ...], sentence: str) -> None:
+def test_wrong_use_is_told_in_a_sentence(
+    keepsake: Command, tmp_path: Path, wrong: tuple[str, ...], sentence: str
+) -> None:
+    nothing_kept(tmp_path)
     ended = keepsake("memory", *wrong)
     assert (ended.code, ended.out) == (1, "")
     assert ended.err.startswith(sentence)
@@ -186,6 +195,7 @@ def test_wrong_use_is_told_in_a_sentence(keepsake: Command, wrong: tuple[str, ..
 
 
 def test_the_exit_code_of_a_validation_is_the_number_of_warnings(keepsake: Command, tmp_path: Path) -> None:
+    nothing_kept(tmp_path)
     note = tmp_path / "note.md"
     note.write_text("- We decided to use Redis\nIt was deployed\n")
     ended = keepsake("memory", "validate", "--file", "note.md")
