@@ -58,8 +58,8 @@ class NoteFiles:
         """A file's text; None where there is none.
 
         Raises:
-            InvalidInput: it is a link, no plain file, too large, or no text in UTF-8.
-            NotesUnavailable: it cannot be read.
+            InvalidInput: it is a link, no plain file, too large, no text in UTF-8, or cannot be read.
+            NotesUnavailable: the folder cannot be used.
         """
         path = self._path(scope, name)
         return None if path is None else await asyncio.to_thread(_read, path)
@@ -95,8 +95,8 @@ class NoteFiles:
             await asyncio.to_thread(_remove, folder)
 
     def _path(self, scope: Scope, name: str) -> Path | None:
-        if name != Path(name).name or name.startswith(".") or not name.endswith(".md"):
-            raise InvalidInput(f"{name!r} is no name of a note. Write a plain name that ends in .md.")
+        if not name.isprintable() or name != Path(name).name or name.startswith(".") or not name.endswith(".md"):
+            raise InvalidInput(f"{name!a} is no name of a note. Write a plain name that ends in .md.")
         folder = self.folder_of(scope)
         return None if folder is None else folder / name
 
@@ -106,7 +106,9 @@ def _write(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         _check_folder(path.parent)
-        fresh.write_text(text, encoding="utf-8")
+        fresh.unlink(missing_ok=True)
+        with fresh.open("x", encoding="utf-8") as file:  # a link of that name is not followed
+            file.write(text)
         fresh.replace(path)
     except OSError as error:
         raise _unavailable(error) from error
@@ -133,23 +135,32 @@ def _rewritten(path: Path, change: Callable[[str, str], str]) -> bool:
 def _read(path: Path) -> str | None:
     if path.is_symlink():
         raise InvalidInput(f"{path.name} is a link, which is not followed. Put the file itself there.")
+    _check_folder(path.parent)
     try:
-        _check_folder(path.parent)
-        # Neither a link nor a pipe that took the file's place just now is followed or waited for.
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise InvalidInput(f"{path.name} is no plain file.")
-            data = file.read(LARGEST_NOTE + 1)
+        data = _start_of(path)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise _unavailable(error) from error
+    except OSError as error:  # of this file alone, so that the others are read
+        raise InvalidInput(f"{path.name} cannot be read: {error.strerror}.") from error
     if len(data) > LARGEST_NOTE:
         raise InvalidInput(f"{path.name} is larger than {LARGEST_NOTE:,} bytes. Cut it into smaller files.")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{path.name} is no text in UTF-8. Save it as such.") from error
+
+
+def _start_of(path: Path) -> bytes:
+    """A byte more of a file than a note may have. Raises InvalidInput, OSError."""
+    # Neither a link nor a pipe that took the file's place just now is followed or waited for.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InvalidInput(f"{path.name} is no plain file.")
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(LARGEST_NOTE + 1)
+    finally:
+        os.close(descriptor)
 
 
 def _listed(folder: Path) -> Listing:
@@ -170,6 +181,8 @@ def _reasons(folder: Path) -> dict[str, str]:
 
 
 def _why_not(entry: os.DirEntry[str]) -> str:
+    if not entry.name.isprintable():  # nor what is no text at all, which no database and no terminal takes
+        return f"{entry.name!a} is no name of a note. Write a plain name that ends in .md."
     if entry.is_symlink():
         return f"{entry.name} is a link, which is not followed. Put the file itself there."
     if not entry.is_file():

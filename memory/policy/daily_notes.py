@@ -35,9 +35,10 @@ _SHORTEST = 10  # characters
 _SHORTEST_DECISION = 15
 _LONGEST = 500
 _LONGEST_OF_MODEL = 150
+_LONGEST_LINE = 2_000  # of which anything is looked for
 _MOST_FACTS = 100  # of a note
 
-_HEADING = re.compile(r"#{1,6}[ \t]+(.+?)[ \t#]*")
+_HEADING = re.compile(r"#{1,6}[ \t]+(.+)")
 _FENCE = re.compile(r"(?:```|~~~)")
 _BULLET = re.compile(r"(?:[-*+•]|\d{1,3}[.)])[ \t]+(.+)")
 _TICKED = re.compile(r"[-*+•][ \t]+\[[xX✓✔]\][ \t]+(.+)")
@@ -49,9 +50,9 @@ DECISION = re.compile(
     re.I,
 )
 """Words by which a line tells a decision."""
-_LINK = re.compile(r"!?\[([^\]\n]*)\]\((\S+?)\)")
+_LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\((\S{1,1000}?)\)")
 _MARKUP = re.compile(r"\*\*|__|~~")
-_NO_WORDS = re.compile(r"\A[\W_]+|[\W_]+\Z")
+_NO_WORDS = re.compile(r"\A[\W_]+|(?<![\W_])[\W_]+\Z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +142,7 @@ def _lines(note: str) -> Iterator[tuple[str, str]]:
     """The lines that are no code, each with the category of the heading above it."""
     category, in_code = "general", False
     for raw in redact(clean(note)).splitlines():
-        line = raw.strip()
+        line = raw.strip()[:_LONGEST_LINE]  # whoever writes a line of a megabyte does not hold up everybody
         if _FENCE.match(line):
             in_code = not in_code
         elif not in_code and (heading := _HEADING.fullmatch(line)):
@@ -152,7 +153,7 @@ def _lines(note: str) -> Iterator[tuple[str, str]]:
 
 def _category(heading: str) -> str:
     """A heading as a path; that of a whole day says nothing."""
-    told = _NO_WORDS.sub("", _MARKUP.sub("", heading))
+    told = _NO_WORDS.sub("", _MARKUP.sub("", heading.rstrip(" \t#")))
     return path_of(told) if told and not re.search(r"\d{4}-\d{2}-\d{2}", told) else "general"
 
 

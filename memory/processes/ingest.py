@@ -129,8 +129,8 @@ class NoteIngest:
         """The whole text of a note; None where there is none.
 
         Raises:
-            InvalidInput: it is no plain note.
-            NotesUnavailable: it cannot be read.
+            InvalidInput: it is no plain note, or cannot be read.
+            NotesUnavailable: the folder cannot be used.
         """
         return await self._files.read(scope, name)
 
@@ -217,11 +217,18 @@ class NoteIngest:
         created_at = noted_at(note.name, zone=self._in_force.current.zone, now=now)
         entries = [await asyncio.to_thread(_as_entry, fact, created_at) for fact in found]
         async with self._database.transaction() as tx:
-            if own_part(await self._files.read(scope, note.name) or "") != note.own:
+            if not await self._stands(scope, note):
                 return []
             stored = [await self._warm.add(scope, tx, new=new, change=change, at=now) for new in entries]
             await self._read.put(scope, tx, name=note.name, digest=note.digest, job=job, at=now)
         return [entry.text for entry in stored if entry is not None]
+
+    async def _stands(self, scope: Scope, note: _Note) -> bool:
+        """Whether a note still says what was read; what took its place is told of when it is read."""
+        try:
+            return own_part(await self._files.read(scope, note.name) or "") == note.own
+        except InvalidInput:
+            return False
 
 
 def _as_entry(fact: NotedFact, created_at: datetime) -> NewEntry:

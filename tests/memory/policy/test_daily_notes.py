@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
@@ -159,3 +160,13 @@ def test_a_note_is_of_the_day_of_its_name() -> None:
     assert noted_at("2026-03-02.md", zone=OSLO, now=now) == now
     assert noted_at("2027-03-02.md", zone=OSLO, now=now) == now
     assert noted_at("ideas.md", zone=OSLO, now=now) == now
+
+
+@pytest.mark.parametrize(
+    "note",
+    ["- [x] " + "[" * 100_000, "- [x] " + "[a](" * 25_000, "# " + "# " * 50_000 + "x", "# a" + "!" * 100_000 + "b"],
+)
+def test_no_line_holds_the_reader_up_however_long_it_is(note: str) -> None:
+    begun = time.process_time()
+    facts_in(note)
+    assert time.process_time() - begun < 1.0  # minutes, where the effort grows with the square of the length

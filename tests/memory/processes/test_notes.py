@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from memory.errors import ModelUnavailable, NotesUnavailable
+from memory.errors import InvalidInput, ModelUnavailable, NotesUnavailable
+from memory.messages import ModelRequest
 from memory.note_files import LARGEST_NOTE
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_scope
@@ -196,6 +198,9 @@ async def test_what_is_no_plain_note_is_refused_with_a_sentence_and_the_others_a
     (house.folder / "link.md").symlink_to(outside)
     (house.folder / "folder.md").mkdir()
     os.mkfifo(house.folder / "pipe.md")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(house.folder / "socket.md"))
+    house.write("- [x] Not a name", os.fsdecode(b"\xff\x1b[31m.md"))
     (house.folder / "binary.md").write_bytes(b"- [x] \xff\xfe\x00 and more")
     house.write("x" * (LARGEST_NOTE + 1), "large.md")
     house.write("x" * LARGEST_NOTE, "just.md")
@@ -208,13 +213,45 @@ async def test_what_is_no_plain_note_is_refused_with_a_sentence_and_the_others_a
     told = (await house.system.consolidator.run(ANN, Mode.DAILY)).ingest_error
     assert "link.md is a link, which is not followed." in told
     assert sorted(report.refused) == [
+        "'\\udcff\\x1b[31m.md' is no name of a note. Write a plain name that ends in .md.",
         "binary.md is no text in UTF-8. Save it as such.",
         "folder.md is no plain file.",
         "large.md is larger than 1,000,000 bytes. Cut it into smaller files.",
         "link.md is a link, which is not followed. Put the file itself there.",
         "list.txt is no note: only files that end in .md are read.",
         "pipe.md is no plain file.",
+        "socket.md is no plain file.",
     ]
+
+
+async def test_a_folder_in_place_of_a_days_note_keeps_no_other_day_from_being_written(house: House) -> None:
+    (house.folder / TODAY).mkdir()
+    await house.happens("User moved to Oslo.")
+    house.clock.advance(days=1)
+    await house.happens("User slept.")
+    report = await house.system.consolidator.run(ANN, Mode.DAILY)
+    assert report.ingest_error == f"{TODAY} is no plain file."
+    assert (house.folder / "2026-03-03.md").exists()
+    open_files = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with pytest.raises(InvalidInput, match="is no plain file"):
+            await house.system.ingest.note(ANN, TODAY)
+    assert len(os.listdir("/proc/self/fd")) == open_files
+
+
+async def test_a_note_that_a_link_replaces_while_a_model_reads_it_is_not_kept(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.md"
+    outside.write_text("- [x] The secret of somebody else")
+
+    def replaces(_: ModelRequest) -> str:
+        (house.folder / TODAY).unlink()
+        (house.folder / TODAY).symlink_to(outside)
+        return json.dumps({"facts": [{"text": "User planted quinces"}]})
+
+    async with house_in(tmp_path, ScriptedModel(replaces)) as house:
+        house.write("- [x] Planted the quinces")
+        assert (await house.read()).facts_stored == 0
+        assert await house.kept() == []
 
 
 async def test_a_folder_that_is_a_link_is_neither_read_nor_written(house: House, tmp_path: Path) -> None:
