@@ -6,6 +6,7 @@ to standard error.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -34,7 +35,7 @@ def consolidate(
     if person is not None or agent_id is not None:
         print_json({"reports": with_memory(data_dir, lambda app: _reports(app, mode, person, audience, agent_id))})
         return
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("Consolidating", total=None)
         done = with_memory(
             data_dir,
