@@ -14,8 +14,8 @@ from enum import StrEnum
 
 from bot.offline_rules.experience import Approved, PastSession, approved, past_sessions
 from bot.offline_rules.statements import is_question, own_words
-from bot.offline_rules.wishes import is_forgetting
-from bot.offline_rules.wording import sentences
+from bot.offline_rules.wishes import to_forget
+from bot.offline_rules.wording import sentences, terms
 from memory.messages import Message, ModelRequest, Role, TextPart, ToolCall, ToolResult
 from memory.prompt.sections import UNKNOWN_HUMAN
 
@@ -114,7 +114,7 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
     summaries = [system.text for system in request.system if system.name in ("summary", "window_summary")]
     evidence = (
         *_conversation(history),
-        *sorted(dated, key=lambda hit: hit.day or date.min, reverse=True),
+        *sorted(dated, key=lambda hit: (hit.day or date.min, to_forget(hit.text) is not None), reverse=True),
         *_hits("\n".join(_FACTS.findall(block)), agent_name),
         *_summarised("\n".join(summaries), agent_name),
     )
@@ -177,10 +177,33 @@ def _summarised(text: str, agent_name: str) -> Iterator[Evidence]:
         yield Evidence(text=sentence.removeprefix("- "), day=None, origin=Origin.SUMMARY)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Unwanted:
+    """What the person asked to have forgotten: its words, and when they asked; None within this conversation."""
+
+    words: frozenset[str]
+    day: date | None
+
+    def covers(self, sentence: str, said: date | None) -> bool:
+        """Whether a sentence of that day, or of one that is not known, is meant."""
+        before = self.day is None or said is None or said <= self.day
+        return before and bool(self.words) and self.words <= terms(sentence)
+
+
 def _telling(evidence: Iterable[Evidence]) -> Iterator[Evidence]:
-    """The evidence without questions and wishes to forget: neither answers anything."""
+    """The evidence without what answers nothing: questions, wishes to forget, and what was said before such a wish.
+
+    Args:
+        evidence: what was said last first; of a day, the wishes to forget first.
+    """
+    unwanted: list[_Unwanted] = []
     for piece in evidence:
-        said = [each for each in sentences(piece.text) if not is_question(each) and not is_forgetting(each)]
+        said: list[str] = []
+        for sentence in reversed(sentences(piece.text)):
+            if (forgotten := to_forget(sentence)) is not None:
+                unwanted.append(_Unwanted(words=terms(forgotten), day=piece.day))
+            elif not is_question(sentence) and not any(wish.covers(sentence, piece.day) for wish in unwanted):
+                said.insert(0, sentence)
         kept = " ".join(said)
         if kept and own_words(kept).strip():
             yield replace(piece, text=kept)

@@ -65,9 +65,10 @@ class Forget:
 Wish = Fact | ListEdit | Forget
 
 
-def is_forgetting(sentence: str) -> bool:
-    """Whether the sentence asks that something be forgotten."""
-    return _FORGET.fullmatch(sentence) is not None
+def to_forget(sentence: str) -> str | None:
+    """What the sentence asks to have forgotten, in the person's words; None where it asks for nothing like that."""
+    asked = _FORGET.fullmatch(sentence)
+    return asked["text"].strip(" .!?") if asked else None
 
 
 def wishes_in(message: str, today: date | None) -> tuple[tuple[Wish, ...], str]:
@@ -95,8 +96,8 @@ def _wishes(sentence: str, today: date | None) -> tuple[Wish, ...]:
         return (ListEdit(name=(added["name"] or added["name2"]).lower(), add=_items(items)),)
     if crossed := _CROSS_OUT.fullmatch(sentence):
         return (ListEdit(name=crossed["name"].lower(), remove=tuple(map(str.lower, _items(crossed["items"])))),)
-    if forgotten := _FORGET.fullmatch(sentence):
-        return (Forget(text=forgotten["text"].strip(" .!?")),)
+    if (forgotten := to_forget(sentence)) is not None:
+        return (Forget(text=forgotten),)
     return ()
 
 

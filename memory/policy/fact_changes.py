@@ -73,7 +73,12 @@ def said_again_in(fact: Fact, message_id: int | None) -> Fact:
 
 def confirmations(fact: Fact) -> list[int]:
     """The messages that said a fact again, oldest first."""
-    return [int(message_id) for message_id in fact.metadata.get(_CONFIRMED_BY, ())]
+    return confirmed_by(fact.metadata)
+
+
+def confirmed_by(metadata: Mapping[str, Any]) -> list[int]:
+    """The same, from a fact's metadata."""
+    return [int(message_id) for message_id in metadata.get(_CONFIRMED_BY, ())]
 
 
 def not_said_in(fact: Fact, message_id: int) -> Fact:

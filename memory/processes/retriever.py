@@ -6,6 +6,7 @@ to look at.
 
 Invariant: nothing below the relevance floor, nothing that stands in the window already, nothing twice. A source that
 fails is reported as failing, never as empty, and so is one that did not answer in time; what was found by then counts.
+A message that said nothing but what the person wants forgotten answers nothing: only their own search finds it.
 """
 
 from __future__ import annotations
@@ -203,6 +204,7 @@ class Retriever:
                 embedded=known,
                 periods=periods,
                 besides=_learned_from(facts),
+                forgotten=False,
             )
 
         return await self._database.read_in_one_trip(search)
@@ -263,6 +265,7 @@ class Retriever:
                 periods=periods,
                 floor=floor,
                 besides=_learned_from(found.get(Source.FACT, ())),
+                forgotten=not floor,
             )
             searches[Source.ARCHIVAL] = partial(
                 self._archival.search, scope, reach, query, limit=limit, trace=trace, floor=floor

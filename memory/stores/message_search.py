@@ -57,6 +57,7 @@ class MessageSearch:
         exclude: messages to leave out.
         floor: leave out what is not relevant enough to be shown unasked.
         besides: messages that are looked at closely whatever the indexes say of them.
+        forgotten: also find messages that said nothing but what the person wants forgotten.
     """
 
     search: SearchStore
@@ -69,6 +70,7 @@ class MessageSearch:
     exclude: frozenset[int]
     floor: bool
     besides: frozenset[int]
+    forgotten: bool
 
     def __call__(self, connection: Connection) -> list[SearchHit]:
         """The messages that answer the query best, best first."""
@@ -127,6 +129,7 @@ class MessageSearch:
                 corrected=message_id in taught.corrected,
             )
             for message_id, row in rows.items()
+            if self.forgotten or message_id not in taught.forgotten
         }
 
     def _candidates(self, connection: Connection) -> list[RankedEntry]:

@@ -272,6 +272,7 @@ class RecallStore:
         periods: Sequence[Period] = (),
         floor: bool = False,
         besides: Collection[int] = (),
+        forgotten: bool = True,
     ) -> list[SearchHit]:
         """The messages that answer a query best, best first.
 
@@ -285,6 +286,7 @@ class RecallStore:
             periods: the times that the query asks about.
             floor: leave out what is not relevant enough to be shown unasked.
             besides: messages that are looked at closely whatever the indexes say of them.
+            forgotten: also find messages that said nothing but what the person wants forgotten.
         """
         if embedded is None:
             embedded = await self._search.embedded(query)
@@ -299,6 +301,7 @@ class RecallStore:
             exclude=exclude,
             floor=floor,
             besides=frozenset(besides),
+            forgotten=forgotten,
         )
         return await self._database.read_together(look)
 

@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import FromClause, Row, Select, and_, exists, select
+from sqlalchemy import FromClause, Row, Select, and_, case, exists, select
 from sqlalchemy.engine import Connection
 
-from memory.records import Scope, Source
+from memory.policy.fact_changes import confirmed_by
+from memory.records import FactState, Scope, Source
 from memory.schema import fact_revisions, facts, listed, search_entries
 from memory.stores.scoped import id_batches
 
@@ -26,11 +27,13 @@ class Taught:
         entries: the search entries, with token vectors, of the facts learned from it that are true now.
         later: the messages that said what took the place of something learned from it.
         corrected: those of which the person corrected what was learned.
+        forgotten: those that said what is to be forgotten, and of which nothing else that was learned is true now.
     """
 
     entries: Mapping[int, Sequence[Row[Any]]]
     later: Mapping[int, frozenset[int]]
     corrected: frozenset[int]
+    forgotten: frozenset[int]
 
 
 def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Collection[int]) -> Taught:
@@ -44,6 +47,8 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
     entries: defaultdict[int, list[Row[Any]]] = defaultdict(list)
     later: defaultdict[int, set[int]] = defaultdict(set)
     corrected: set[int] = set()
+    forgotten: set[int] = set()
+    true_now: set[int] = set()
     known: set[int] = set()
     while unknown := {*message_ids, *(one for those in later.values() for one in those)} - known:
         for row in _rows(connection, scopes, unknown):
@@ -51,6 +56,10 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
                 corrected.add(row.source_message)
             elif row.id is not None:
                 entries[row.source_message].append(row)
+            if row.id is not None:
+                true_now.add(row.source_message)
+            if row.unwanted is not None:
+                forgotten.update((row.source_message, *confirmed_by(row.unwanted)))
             if row.later is not None and row.later != row.source_message:
                 later[row.source_message].add(row.later)
         known |= unknown
@@ -58,6 +67,7 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
         entries=dict(entries),
         later={message_id: frozenset(those) for message_id, those in later.items()},
         corrected=frozenset(corrected),
+        forgotten=frozenset(forgotten - true_now),
     )
 
 
@@ -76,8 +86,10 @@ def _taught() -> Select[Any]:
     corrected = exists().where(_same_scope(revision), revision.c.fact_id == facts.c.id, revision.c.action == "correct")
     of_fact = and_(_same_scope(entry), entry.c.source == Source.FACT.value, entry.c.record_id == facts.c.id)
     replaced = and_(_same_scope(successor), successor.c.id == facts.c.superseded_by)
+    unwanted = case((facts.c.state == FactState.FORGOTTEN.value, facts.c.metadata))  # says who else said it
     return (
         select(facts.c.source_message, successor.c.source_message.label("later"), corrected.label("corrected"))
+        .add_columns(unwanted.label("unwanted"))
         .add_columns(entry.c.id, entry.c.embedder, entry.c.vector, entry.c.tokens)
         .select_from(facts.outerjoin(entry, of_fact).outerjoin(successor, replaced))
         .where(

@@ -453,6 +453,37 @@ async def test_a_wish_to_forget_is_never_quoted() -> None:
     assert (await chat.say("Do I hate coriander?")).startswith("I don't know that")
 
 
+HATE, FORGET = "I hate coriander.", "Forget that I hate coriander."
+
+
+@pytest.mark.parametrize(
+    "past",
+    [
+        [f"- [2023-05-08 13:56, Ann, recall] {HATE}", f"- [2023-05-08 13:57, Ann, recall] {FORGET}"],
+        [f"- [2023-05-08 13:56, Ann, recall] {HATE}", f"- [2023-05-09 13:57, Ann, recall] {FORGET}"],
+        [f"- [2023-05-08 13:56, Ann, recall] {HATE} {FORGET}"],
+        [f"- [2023-05-08 13:56, Ann, recall] {FORGET}", "- [2023-05-07 13:57, archival] Hates coriander."],
+    ],
+)
+async def test_what_was_said_before_a_wish_to_forget_it_is_not_quoted(past: list[str]) -> None:
+    assert (await Chat(past=past).say("Do I hate coriander?")).startswith("I don't know that")
+
+
+async def test_what_was_said_again_after_a_wish_to_forget_it_is_quoted() -> None:
+    again = f"- [2023-05-09 13:56, Ann, recall] {HATE}"
+    assert HATE in await Chat(past=[f"- [2023-05-08 13:56, Ann, recall] {FORGET}", again]).say("Do I hate coriander?")
+
+
+async def test_what_is_to_be_forgotten_is_not_quoted_while_it_stands_in_the_conversation() -> None:
+    chat = Chat(tools=(), window_summary="- [2026-03-02 08:50] Ann: I collect stamps.")
+    await chat.say("I collect stamps from Peru. I have a boat.")
+    await chat.say("Forget about my stamps")
+    assert (await chat.say("Do I have stamps?")).startswith("I don't know that")
+    assert "boat" in await chat.say("Do I have a boat?")
+    await chat.say("I collect stamps from Chile now.")
+    assert "Chile" in await chat.say("Which stamps do I collect?")
+
+
 async def test_a_weekday_asked_about_is_the_last_one() -> None:
     chat = Chat(past=["- [2026-02-28 13:56, Ann, recall] The hive stands behind the chapel."])
     assert "behind the chapel" in await chat.say("What did I tell you on Saturday?")

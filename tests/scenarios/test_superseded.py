@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from memory.policy.audience import reach_of_person
+from memory.processes.undo import By
+from memory.processes.wanted import Wanted
 from memory.records import Candidate, Change, Fact, Source
 from tests.world import World, running
 
@@ -100,3 +103,33 @@ async def test_a_message_is_found_by_what_was_learned_from_it(tmp_path: Path) ->
         assert (await found(world, "user lives porto", Source.RECALL))[0] == MOVES["Porto"]
         by_the_model = await world.memory().paging.recall_search("the jasmine tea kettle", limit=5, evicted_only=False)
         assert "Certainly so." in [hit.text for hit in by_the_model]
+
+
+async def test_what_is_to_be_forgotten_comes_back_by_the_persons_own_search_alone(tmp_path: Path) -> None:
+    stamps, both = "I collect stamps from Peru.", "I collect stamps from Peru, and I row."
+    collects = Candidate(text="User collects stamps from Peru")
+    async with running(tmp_path) as world:
+        care, paging = world.system.oversight.facts, world.memory().paging
+        await world.say(stamps)
+        fact = await learned(world, collects)
+        await world.say("Yes, stamps from Peru, I collect them still.")
+        await learned(world, collects)  # says it again
+        await world.say(both)
+        rows = await learned(world, Candidate(text="User rows"))
+
+        async def answered_with() -> list[str]:
+            unasked = await world.system.retriever.retrieve(
+                fact.scope, reach_of_person(fact.scope.person), "Which stamps do I collect?", wanted=Wanted(hits=9)
+            )
+            asked = await paging.recall_search("Which stamps do I collect?", limit=9, evicted_only=False)
+            told, looked_up = ([hit.text for hit in hits if "stamps" in hit.text] for hits in (unasked.hits, asked))
+            assert set(told) == set(looked_up)
+            return looked_up
+
+        before = await answered_with()
+        assert len(before) == 3
+        await care.forget(fact.scope, fact.id, by=By())
+        assert await answered_with() == [both]
+        assert {stamps, both} <= set(await found(world, "Which stamps do I collect?", Source.RECALL))
+        await care.forget(rows.scope, rows.id, by=By())
+        assert await answered_with() == []
