@@ -1,8 +1,8 @@
 """From what every source found to one list: each thing once, the best of each kind, in one order.
 
 Invariant: of two hits that say the same the one of the more lasting kind stays, and what is left out loses no number,
-date, name or link that the other does not hold. A message makes way for a fact that was learned from it only where the
-fact has all its words. An entry is left out beside the message that it was made from.
+date, name or link that the other does not hold. A message makes way for a fact that was learned from it only where
+nobody asked for messages and the fact has all its words. An entry is left out beside the message that it was made from.
 """
 
 from __future__ import annotations
@@ -26,19 +26,22 @@ _ENDING = 2  # letters in which two forms of a word may differ ("keep", "keeps")
 _LASTING = (Source.PROCEDURE, Source.FACT, Source.EPISODE, Source.ARCHIVAL, Source.JOURNAL, Source.ENTRY, Source.RECALL)
 
 
-def merged(found: Sequence[SearchHit], most: Mapping[Source, int]) -> tuple[SearchHit, ...]:
+def merged(found: Sequence[SearchHit], most: Mapping[Source, int], *, unasked: bool) -> tuple[SearchHit, ...]:
     """The hits to show, best first.
 
     Args:
         found: what the sources found, in no order.
         most: how many hits of a source there may be; sources with the same number of messages and documents share it
             (``RECALL`` and ``ARCHIVAL``).
+        unasked: nobody searches; what is shown has to be short.
     """
     kept: list[SearchHit] = []
     said: set[str] = set()
     for hit in sorted(found, key=lambda hit: (_LASTING.index(hit.source), -hit.score)):
         words = normalised(hit.text)
-        if words not in said and not any(_means_the_same(one, hit) or _tells_all(one, hit) for one in kept):
+        if words not in said and not any(
+            _means_the_same(one, hit) or (unasked and _tells_all(one, hit)) for one in kept
+        ):
             kept.append(hit)
             said.add(words)
     ranked = sorted(kept, key=lambda hit: -hit.score)

@@ -164,7 +164,7 @@ class Retriever:
         answers = dict(found)
         failed = tuple(source for source in searches if source not in answers)
         self._failed_at |= dict.fromkeys(failed, self._clock.now())
-        hits = merged([hit for hits in answers.values() for hit in hits], wanted.most)
+        hits = merged([hit for hits in answers.values() for hit in hits], wanted.most, unasked=floor)
         seconds = time.perf_counter() - began
         self.seconds = self.seconds.with_duration(seconds)
         _log.info(

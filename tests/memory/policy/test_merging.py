@@ -32,12 +32,12 @@ def hit(source: Source, text: str, score: float, direction: float | None = None)
 def test_all_kinds_stand_in_one_order_and_none_takes_more_than_its_share() -> None:
     found = [hit(Source.RECALL, f"message {n}", 0.5 + n / 10) for n in range(4)]
     found += [hit(Source.ARCHIVAL, "document", 0.95), hit(Source.FACT, "fact", 0.6), hit(Source.PROCEDURE, "how", 1.0)]
-    assert [one.text for one in merged(found, MOST)] == ["how", "document", "message 3", "fact"]
+    assert [one.text for one in merged(found, MOST, unasked=True)] == ["how", "document", "message 3", "fact"]
 
 
 def test_of_the_same_words_the_more_lasting_kind_stays() -> None:
     found = [hit(Source.RECALL, "I like tea", 0.9), hit(Source.FACT, "i like  TEA", 0.4)]
-    assert [one.source for one in merged(found, MOST)] == [Source.FACT]
+    assert [one.source for one in merged(found, MOST, unasked=True)] == [Source.FACT]
 
 
 def test_of_the_same_meaning_one_stays_unless_a_detail_would_be_lost() -> None:
@@ -45,15 +45,19 @@ def test_of_the_same_meaning_one_stays_unless_a_detail_would_be_lost() -> None:
     again = hit(Source.RECALL, "Tea is what I like in the mornings", 0.9, 0.1)
     another = hit(Source.RECALL, "I drink tea at 9:40 in the morning", 0.9, 0.1)
     elsewhere = hit(Source.RECALL, "I like coffee", 0.9, 1.0)
-    assert merged([told, again], MOST) == (told,)
-    assert set(merged([told, another], MOST)) == {told, another}
-    assert set(merged([told, elsewhere], MOST)) == {told, elsewhere}
+    assert merged([told, again], MOST, unasked=True) == (told,)
+    assert set(merged([told, another], MOST, unasked=True)) == {told, another}
+    assert set(merged([told, elsewhere], MOST, unasked=True)) == {told, elsewhere}
 
 
 def test_a_message_makes_way_for_a_fact_that_was_learned_from_it_and_has_all_its_words() -> None:
     said = hit(Source.RECALL, "My sister Clara keeps two bees!", 0.9)
     fact = replace(hit(Source.FACT, "User's sister Clara keeps two bees", 0.5), message_ids=(said.record_id,))
     shorter = replace(fact, text="User's sister keeps bees")
-    assert merged([said, fact], MOST) == (fact,)
-    assert set(merged([said, shorter], MOST)) == {said, shorter}
-    assert set(merged([said, replace(fact, message_ids=(1,))], MOST)) == {said, replace(fact, message_ids=(1,))}
+    assert merged([said, fact], MOST, unasked=True) == (fact,)
+    assert set(merged([said, shorter], MOST, unasked=True)) == {said, shorter}
+    assert set(merged([said, fact], MOST, unasked=False)) == {said, fact}
+    assert set(merged([said, replace(fact, message_ids=(1,))], MOST, unasked=True)) == {
+        said,
+        replace(fact, message_ids=(1,)),
+    }
