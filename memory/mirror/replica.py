@@ -43,6 +43,12 @@ _COLUMNS = {
 _OF_A_STORE = f"{_KEY}, data TEXT, updated_at INTEGER NOT NULL, record TEXT NOT NULL, {_ORIGIN}"
 _SPLIT_OFF = ("text", "category", "importance", "created_at", "access_count")  # columns of the archive's own
 
+_IS_OURS = " AND ".join(
+    f"typeof({column}) = '{kind}'"
+    for column, kind in (("agent_id", "text"), ("record", "text"), ("seq", "integer"), ("updated_at", "integer"))
+)
+"""Leaves out rows that somebody else put there by hand, in whose columns anything may stand."""
+
 Row = dict[str, Any]
 """A version of a record: ``table``, ``agent_id``, ``record``, ``device``, ``seq``, ``updated_at`` in milliseconds, and
 ``data``: its values, or None where it was deleted; also ``beside``, a table from which it has moved here."""
@@ -105,7 +111,7 @@ class Replica:
             limit: of rows.
         """
         newest = (
-            f"SELECT * FROM {table} AS mine WHERE device = ? AND seq > ? AND NOT EXISTS ("
+            f"SELECT * FROM {table} AS mine WHERE device = ? AND seq > ? AND {_IS_OURS} AND NOT EXISTS ("
             f"SELECT 1 FROM {table} AS other WHERE other.agent_id = mine.agent_id AND other.record = mine.record "
             "AND (other.updated_at, other.id) > (mine.updated_at, mine.id)) ORDER BY seq LIMIT ?"
         )
@@ -126,10 +132,14 @@ class Replica:
             return {table: self._count(table, seen.get(table, {})) for table in self._columns}
 
     def erase(self, agents: Sequence[Row]) -> None:
-        """Delete everything of some agents that is older than their erasure, and leave word of it for other devices.
+        """Delete what is older than the erasure of its agent, and leave word of it for other devices.
+
+        Numbers of two devices do not compare, since their clocks differ. So of an agent that is erased the rows of a
+        device count from its own word on that it has erased it too.
 
         Args:
-            agents: rows of the table of erased agents; each record is an agent's ``digest_of``.
+            agents: rows of the table of erased agents, each the word of one device; ``agent_id`` is an agent's
+                ``digest_of``.
         """
         with _said_plainly():
             for row in agents:
@@ -143,9 +153,12 @@ class Replica:
 
     def _forget(self, row: Row) -> None:
         for table in self._tables:
-            for (agent,) in self._connection.execute(f"SELECT DISTINCT agent_id FROM {table}").fetchall():
-                if digest_of(agent) == row["record"]:
-                    self._connection.execute(f"DELETE FROM {table} WHERE agent_id = ? AND seq < ?", (agent, row["seq"]))
+            query = f"SELECT DISTINCT agent_id FROM {table} WHERE {_IS_OURS}"
+            for (agent,) in self._connection.execute(query).fetchall():
+                if digest_of(agent) == row["agent_id"]:
+                    old = "device = ? AND seq < ?" if follows(row) else "(device <> ? OR seq < ?)"
+                    origin = (agent, row["device"], row["seq"])
+                    self._connection.execute(f"DELETE FROM {table} WHERE agent_id = ? AND {old}", origin)
 
     def _append(self, row: Row) -> bool:
         table, record = row["table"], (row["agent_id"], row["record"])
@@ -163,14 +176,17 @@ class Replica:
         return True
 
     def _leave_out_erased(self, table: str, found: Sequence[Row]) -> None:
-        """Delete what is older than the erasure of its agent: told by a device that did not know of it yet."""
-        erasures = self._connection.execute(f"SELECT record, max(seq) FROM {ERASED} GROUP BY record").fetchall()
-        erased = dict(erasures)
+        """Delete what a device told before it knew that the agent is erased."""
+        query = f"SELECT agent_id, device, max(seq) FROM {ERASED} WHERE {_IS_OURS} GROUP BY agent_id, device"
+        words = {(agent, device): seq for agent, device, seq in self._connection.execute(query).fetchall()}
+        erased = {agent for agent, _ in words}
         if not erased:
             return
         digests = {agent: digest_of(agent) for agent in {one["agent_id"] for one in found}}
         for one in found:
-            if one["seq"] < erased.get(digests[one["agent_id"]], 0):
+            digest = digests[one["agent_id"]]
+            word = words.get((digest, one["device"]))
+            if digest in erased and (word is None or one["seq"] < word):
                 self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (one["id"],))
                 one["data"] = None
         self._connection.commit()
@@ -236,6 +252,12 @@ def digest_of(agent: str) -> str:
     return hashlib.sha256(agent.encode()).hexdigest()
 
 
+def follows(erasure: Row) -> bool:
+    """Whether a row of the table of erased agents says that a device followed another one."""
+    data = erasure["data"]
+    return isinstance(data, dict) and data.get("follows") is True
+
+
 def _values(table: str, row: Row) -> Row:
     """The columns of a row."""
     data = row["data"]
@@ -253,11 +275,14 @@ def _values(table: str, row: Row) -> Row:
 
 
 def _row(table: str, found: Row) -> Row:
-    """The inverse of ``_values``."""
-    data = None if found["data"] is None else json.loads(found["data"])
-    if table == COLD and data is not None:
-        data |= {name: found[name] for name in _SPLIT_OFF}
-        data["created_at"] = datetime.fromtimestamp(found["created_at"] / 1000, UTC).isoformat()
+    """The inverse of ``_values``; of a row that is none of ours the data are an empty text, which nothing takes."""
+    try:
+        data = None if found["data"] is None else json.loads(found["data"])
+        if table == COLD and data is not None:
+            data |= {name: found[name] for name in _SPLIT_OFF}
+            data["created_at"] = datetime.fromtimestamp(found["created_at"] / 1000, UTC).isoformat()
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        data = ""
     origin = {name: found[name] for name in ("agent_id", "updated_at", "record", "device", "seq")}
     return {"table": table, **origin, "data": data}
 

@@ -17,7 +17,7 @@ import structlog
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
-from memory.mirror.replica import Row
+from memory.mirror.replica import Row, follows
 from memory.policy.export.json_rows import json_ready
 from memory.policy.hot_state import from_value
 from memory.processes.indexer import Indexer
@@ -85,9 +85,8 @@ class MirrorTaking:
         Raises:
             InvalidInput: a row cannot stand beside what is here.
         """
-        if table == ERASED:
-            ours = {erasure.id for erasure in await self._changes.erasures()}  # told of, and not yet noted as told
-            await self._erase({row["record"] for row in rows if row["seq"] not in ours})
+        erased = await self._erased_elsewhere(rows) if table == ERASED else set()
+        await self._erase(erased)
         store = None if table in (ERASED, CRITICAL) else stores[_store_of(table)]
         by_scope = _by_scope(rows) if table != ERASED else {}
         incoming = {} if store is None else await asyncio.to_thread(_checked, store, by_scope)
@@ -98,6 +97,7 @@ class MirrorTaking:
                     await self._take_critical(scope, tx, mine)
                 else:
                     await self._take_rows(scope, tx, store, mine, incoming[scope])
+            await self._changes.follow(tx, erased)
             await self._changes.note_seen(tx, table=table, seen=seen)
 
         await self._database.write(take_all)
@@ -138,8 +138,10 @@ class MirrorTaking:
         """
         from memory.policy.mirror_rows import checked
 
-        data = rows[-1]["data"] or {}
-        nodes = [node for node in checked("tree", data.get("tree_nodes", ())) if node is not None]
+        said = rows[-1]["data"]
+        data = said if isinstance(said, dict) else {}
+        told = data.get("tree_nodes")
+        nodes = [node for node in checked("tree", told if isinstance(told, list) else []) if node is not None]
         if nodes:
             await self._tree.restore(scope, tx, nodes)
         has_more = await self._tree.holds_besides(scope, tx, paths={node["path"] for node in nodes})
@@ -154,6 +156,11 @@ class MirrorTaking:
             has_more |= newest is not None and state["changed_at"] < newest
         if has_more:
             await self._changes.note(scope, tx, store=CRITICAL, record=rows[-1]["record"])
+
+    async def _erased_elsewhere(self, rows: Sequence[Row]) -> set[str]:
+        """The digests of the scopes that are to be erased here too."""
+        ours = {erasure.id for erasure in await self._changes.erasures()}  # told of, and not yet noted as told
+        return {row["agent_id"] for row in rows if row["seq"] not in ours and not follows(row)}
 
     async def _erase(self, digests: set[str]) -> None:
         if not digests:
@@ -195,7 +202,8 @@ def _checked(store: Mirrored, by_scope: Mapping[Scope, Sequence[Row]]) -> dict[S
         found[scope] = {
             row["record"]: Incoming(record=row["record"], data=row["data"], row=sound.get(row["record"]))
             for row in rows
-            if row["data"] is None or sound[row["record"]] is not None
+            if (row["data"] is None or sound[row["record"]] is not None)
+            and store.knows(row["record"], sound.get(row["record"]))
         }
     refused = sum(map(len, by_scope.values())) - sum(map(len, found.values()))
     if refused:
@@ -206,4 +214,4 @@ def _checked(store: Mirrored, by_scope: Mapping[Scope, Sequence[Row]]) -> dict[S
 def _is_older(row: Row, pending: Mapping[str, datetime]) -> bool:
     """Whether a row was changed here after it was changed there."""
     changed_at = pending.get(row["record"])
-    return changed_at is not None and changed_at > _EPOCH + timedelta(milliseconds=row["updated_at"])
+    return changed_at is not None and (changed_at - _EPOCH) // timedelta(milliseconds=1) > row["updated_at"]

@@ -27,7 +27,7 @@ from memory.processes.mirror_taking import EraseDue, MirrorTaking
 from memory.records import Job, Tier, scope_slug
 from memory.stores.hot import HotStore
 from memory.stores.jobs import JobStore
-from memory.stores.mirror_changes import MirrorChange, MirrorChangeStore
+from memory.stores.mirror_changes import MirrorChange, MirrorChangeStore, MirrorErasure
 from memory.stores.mirrored import COLD, CRITICAL, ERASED, MESSAGES, Mirrored, tables_of
 from memory.stores.tree import TreeStore
 
@@ -134,10 +134,11 @@ class Mirroring:
         async with self._exchanging:
             try:
                 await self._process.exchange(push=False)
+                await self._take_in((ERASED,), None)
+                await self._tell_of_erasures()  # first, lest what others said of somebody erased here comes back
                 await self._take_in(self._tables, None)
-                await self._tell_of_erasures()
                 while await self._tell_some():
-                    pass
+                    await self._tell_of_erasures()
             except MemorySystemError:
                 self._failures += 1
                 pause = _PAUSES[min(self._failures, len(_PAUSES)) - 1]
@@ -228,13 +229,11 @@ class Mirroring:
         return done
 
     async def _tell_of_erasures(self) -> None:
-        erasures = await self._changes.erasures()
-        if not erasures:
+        if not await self._changes.erasures():
             return
-        rows = [
-            self._row(ERASED, erasure.digest, erasure.digest, erasure.erased_at, {}) | {"seq": erasure.id}
-            for erasure in erasures
-        ]
+        async with self._database.transaction() as tx:
+            erasures = await self._changes.numbered_erasures(tx)
+        rows = [self._erasure_row(erasure) for erasure in erasures]
         self._to_forget = True
         await self._process.erase(rows)
         await self._process.exchange(pull=False)
@@ -248,6 +247,8 @@ class Mirroring:
         changes = await self._changes.pending(limit=_ROWS_AT_ONCE)
         if not changes:
             return False
+        if await self._changes.erasures():
+            return True  # to be told first: what follows them has higher numbers
         rows = [row for store in {change.store for change in changes} for row in await self._rows_of(store, changes)]
         await self._process.append(rows)
         await self._process.exchange(pull=False)
@@ -280,6 +281,11 @@ class Mirroring:
         nodes = await self._tree.export(change.scope)
         data = self._taking.as_critical(state, nodes, at=self._clock.now()) if state or nodes else None
         return self._row(CRITICAL, scope_slug(change.scope), change.record, change.changed_at, data)
+
+    def _erasure_row(self, erasure: MirrorErasure) -> Row:
+        record = f"{self._device} {'follows' if erasure.follows else 'erases'}"  # each device tells for itself
+        data = {"follows": erasure.follows, "number": erasure.id}
+        return self._row(ERASED, erasure.digest, record, erasure.erased_at, data) | {"seq": erasure.id}
 
     def _row(self, table: str, agent: str, record: str, changed_at: datetime, data: Row | None) -> Row:
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Index, String, Table
+from sqlalchemy import BigInteger, Boolean, Column, Index, String, Table, false
 
 from memory.schema.columns import UtcDateTime, metadata, personal
 
@@ -21,6 +21,7 @@ mirror_erasures = Table(
     Column("digest", String(64), primary_key=True),  # of a scope that was erased here and is not yet there
     Column("id", BigInteger, nullable=False),
     Column("erased_at", UtcDateTime, nullable=False),
+    Column("follows", Boolean, nullable=False, server_default=false()),  # whether another device told of it
 )
 
 mirror_seen = Table(

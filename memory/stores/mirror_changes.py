@@ -90,13 +90,15 @@ class MirrorErasure:
 
     Attributes:
         digest: of the scope's slug, since its name is not to be kept.
-        id: drawn when it was erased.
+        id: drawn when it was erased, and anew whenever the mirror is told.
         erased_at: when.
+        follows: whether another device told of it, which is to know that this one has done it too.
     """
 
     digest: str
     id: int
     erased_at: datetime
+    follows: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,8 +205,20 @@ class MirrorChangeStore:
     async def erasures(self) -> list[MirrorErasure]:
         """The erasures that the mirror does not have yet."""
         async with self._database.read() as connection:
-            rows = await connection.execute(select(mirror_erasures).order_by(mirror_erasures.c.id))
-            return [MirrorErasure(digest=row.digest, id=row.id, erased_at=row.erased_at) for row in rows]
+            return await _erasures(connection)
+
+    async def numbered_erasures(self, tx: Transaction) -> list[MirrorErasure]:
+        """The erasures that the mirror is to be told now, each with a number above those of all rows told so far."""
+        for erasure in await _erasures(tx.connection):
+            one = mirror_erasures.c.digest == erasure.digest
+            await tx.connection.execute(update(mirror_erasures).where(one).values(id=self._ids.next()))
+        return await _erasures(tx.connection)
+
+    async def follow(self, tx: Transaction, digests: Collection[str]) -> None:
+        """Note that what other devices erased is erased here too; an erasure of this one that waits says more."""
+        waiting = {erasure.digest for erasure in await _erasures(tx.connection)}
+        for digest in sorted(set(digests) - waiting):
+            await self._note_erasure(tx, digest, follows=True)
 
     async def erased_there(self, tx: Transaction, erasures: Collection[MirrorErasure]) -> None:
         """Note that the mirror has these erasures."""
@@ -268,9 +282,12 @@ class MirrorChangeStore:
         digest = digest_of(scope)
         if await _state(tx.connection, _DEVICE) is not None and digest not in self._followed:
             await tx.connection.execute(delete(mirror_erasures).where(mirror_erasures.c.digest == digest))
-            row = {"digest": digest, "id": self._ids.next(), "erased_at": self._clock.now()}
-            await tx.connection.execute(insert(mirror_erasures).values(row))
+            await self._note_erasure(tx, digest, follows=False)
         return {mirror_changes.name: count}
+
+    async def _note_erasure(self, tx: Transaction, digest: str, *, follows: bool) -> None:
+        row = {"digest": digest, "id": self._ids.next(), "erased_at": self._clock.now(), "follows": follows}
+        await tx.connection.execute(insert(mirror_erasures).values(row))
 
     async def _note_all(self, tx: Transaction, name: str, stores: Sequence[Mirrored]) -> None:
         tables = [(store.table.name, store.identity) for store in stores if store.name == name]
@@ -327,6 +344,11 @@ def _change(row: Row[Any]) -> MirrorChange:
     return MirrorChange(
         scope=scope_of_row(row), store=row.store, record=row.record, stamp=row.stamp, changed_at=row.changed_at
     )
+
+
+async def _erasures(connection: AsyncConnection) -> list[MirrorErasure]:
+    rows = await connection.execute(select(mirror_erasures).order_by(mirror_erasures.c.id))
+    return [MirrorErasure(digest=row.digest, id=row.id, erased_at=row.erased_at, follows=row.follows) for row in rows]
 
 
 async def _state(connection: AsyncConnection, name: str) -> str | None:

@@ -11,8 +11,10 @@ in which session they were made, since two devices give out the same numbers.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Table
@@ -49,6 +51,8 @@ ERASED = "erased_agents"
 COLD = "cold_memories"
 
 _SCOPE = ("person", "audience")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ID = re.compile(r"\[-?\d{1,18}\]|\[-?[1-8]\d{18}\]")  # what SQLite takes, and all that are drawn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +88,19 @@ class Mirrored:
     def record_of(self, row: Mapping[str, Any]) -> str:
         """A row's identity, as the triggers write it; of a row as the database has it, times in milliseconds."""
         return json.dumps([row[name] for name in self.identity], ensure_ascii=False, separators=(",", ":"))
+
+    def knows(self, record: str, row: Mapping[str, Any] | None) -> bool:
+        """Whether an identity is one of this store's, and that of a row.
+
+        Args:
+            record: the identity.
+            row: as ``export`` of the store gives it; None where it was deleted.
+        """
+        if row is not None:
+            times = {name: row[name] for name in self.identity if isinstance(row[name], datetime)}
+            raw = {name: (at - _EPOCH) // timedelta(milliseconds=1) for name, at in times.items()}
+            return record == self.record_of({**row, **raw})
+        return self.identity != ("id",) or _ID.fullmatch(record) is not None
 
     def values(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """A row as an export has it, ready to be written as JSON."""

@@ -107,22 +107,53 @@ def test_an_entry_stands_in_one_of_the_two_tables(replica: Replica) -> None:
     assert (held(replica, ENTRIES), held(replica, COLD)) == ([None], [])
 
 
+def erasure(seq: int, *, device: str = "a", follows: bool = False) -> Row:
+    record, data = f"{device} {follows}", {"follows": follows, "number": seq}
+    return row(seq, data, table=ERASED, record=record, agent_id=digest_of(AGENT), device=device)
+
+
 def test_an_erasure_takes_what_is_older_of_that_agent_alone(replica: Replica) -> None:
     replica.append([row(1, {"text": "Tea"}), row(9, {"text": "New"}, record="[2]")])
     replica.append([row(2, {"text": "Ben"}, agent_id="console_3aben_2fdm")])
-    digest = digest_of(AGENT)
-    replica.erase([row(5, {}, table=ERASED, record=digest, agent_id=digest)])
+    replica.erase([erasure(5)])
     assert held(replica) == [{"text": "Ben"}, {"text": "New"}]
     [told] = replica.since(ERASED, {}, limit=9)
-    assert (told["record"], AGENT in str(told)) == (digest, False)
+    assert (told["agent_id"], AGENT in str(told)) == (digest_of(AGENT), False)
 
 
-def test_what_is_told_too_late_of_somebody_erased_counts_as_deleted(replica: Replica) -> None:
-    digest = digest_of(AGENT)
-    replica.erase([row(5, {}, table=ERASED, record=digest, agent_id=digest)])
-    replica.append([row(4, {"text": "Tea"}, device="b"), row(6, {"text": "New"}, record="[2]")])
-    assert held(replica) == [None, {"text": "New"}]
+def test_of_somebody_erased_a_device_is_heard_from_its_own_word_of_it_on(replica: Replica) -> None:
+    replica.append([row(900, {"text": "Tea"}, device="ahead")])
+    replica.erase([erasure(5)])
+    assert held(replica) == []
+    replica.append([row(901, {"text": "Tea"}, device="ahead"), row(6, {"text": "New"}, record="[2]")])
+    assert held(replica) == [{"text": "New"}, None]
     assert held(replica) == [{"text": "New"}]
+    replica.append([row(902, {"text": "Tea"}, device="ahead"), row(1, {"text": "Milk"}, record="[3]", device="behind")])
+    replica.erase([erasure(903, device="ahead", follows=True), erasure(2, device="behind", follows=True)])
+    replica.append([row(904, {"text": "Oats"}, device="ahead"), row(3, {"text": "Rye"}, record="[3]", device="behind")])
+    assert held(replica) == [{"text": "Rye"}, {"text": "New"}, {"text": "Oats"}]
+
+
+def test_who_is_erased_again_is_erased_again_elsewhere(replica: Replica) -> None:
+    replica.erase([erasure(5)])
+    replica.erase([erasure(8, device="b", follows=True)])
+    replica.erase([erasure(9)])
+    assert [told["seq"] for told in replica.since(ERASED, {"a": 5}, limit=9)] == [8, 9]
+
+
+def test_rows_that_somebody_else_put_there_are_of_no_harm(replica: Replica, connection: sqlite3.Connection) -> None:
+    replica.append([row(1, {"text": "Tea"}), row(2, {"text": "Milk"}, record="[2]")])
+    replica.append([row(3, ENTRY, table=COLD)])
+    connection.execute("UPDATE mirrored_facts SET data = '{' WHERE seq = 2")
+    connection.execute("UPDATE cold_memories SET created_at = 'long ago'")
+    for column, value in (("seq", "'soon'"), ("updated_at", "'soon'"), ("record", "x'ff'"), ("agent_id", "x'ff'")):
+        columns = {"id": f"'{column}'", "agent_id": "'x'", "data": "'[]'", "updated_at": "1", "record": "'[3]'"}
+        columns |= {"device": "'a'", "seq": "9"} | {column: value}
+        connection.execute(f"INSERT INTO mirrored_facts ({','.join(columns)}) VALUES ({','.join(columns.values())})")
+    assert held(replica) == [{"text": "Tea"}, ""]
+    assert held(replica, COLD) == [""]
+    replica.erase([erasure(5)])
+    assert held(replica) == []
 
 
 def test_the_tables_that_others_read_have_the_columns_they_expect(

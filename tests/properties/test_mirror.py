@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.database import Database, open_database
+from memory.database import Database, Transaction, open_database
 from memory.errors import MirrorUnavailable
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.opening import open_stores
 from memory.parameters import MemoryParameters
+from memory.privacy import Due
 from memory.processes.indexer import Indexer
 from memory.processes.mirror_taking import MirrorTaking
 from memory.processes.mirroring import Mirroring
@@ -77,11 +80,24 @@ async def opened(folder: Path, name: int, clock: FakeClock, stack: AsyncExitStac
     taking = MirrorTaking(**shared, merge=merge, indexer=indexer)
     mirror = Mirroring(process, **shared, taking=taking, jobs=stores.jobs, ids=ids, clock=clock, stores=STORES)
 
-    async def erase_due(_due: Any) -> int:
-        return 0
+    async def erase_due(due: Due) -> int:
+        return await erase(database, stores, due)
 
     await mirror.watch(erase_due=erase_due)
     return Device(name=name, database=database, stores=stores, process=process, mirror=mirror)
+
+
+async def erase(database: Database, stores: Stores, due: Due) -> int:
+    async with database.transaction() as tx:
+        scopes = await due(tx)
+        for scope in scopes:
+            for store in stores.personal:
+                await store.erase(scope, tx)
+    return len(scopes)
+
+
+async def ann_is_due(_: Transaction) -> Sequence[Scope]:
+    return [ANN]
 
 
 async def write(device: Device, what: str, number: int, clock: FakeClock) -> str | None:
@@ -159,3 +175,32 @@ async def kept(device: Device) -> dict[str, Any]:
 def test_both_devices_end_with_everything_and_the_same(steps: list[tuple[int, str]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(live(steps, Path(folder)))
+
+
+@pytest.mark.parametrize("hours_ahead", [5, -5])
+async def test_who_is_erased_stays_so_though_the_clock_of_another_device_differs(
+    tmp_path: Path, hours_ahead: int
+) -> None:
+    clock, other_clock = FakeClock(), FakeClock()
+    (clock if hours_ahead < 0 else other_clock).advance(hours=5)
+    async with AsyncExitStack() as stack:
+        one, other = await opened(tmp_path, 0, clock, stack), await opened(tmp_path, 1, other_clock, stack)
+        await write(other, "entry", 1, other_clock)
+        for device in (other, one):
+            await device.mirror.exchange()
+        await erase(one.database, one.stores, ann_is_due)
+        await write(other, "entry", 2, other_clock)  # it does not know yet
+        for device in (other, one, other, one):
+            await device.mirror.exchange()
+        assert [await device.stores.warm.all(ANN) for device in (one, other)] == [[], []]
+        await write(one, "entry", 3, clock)
+        await write(other, "entry", 4, other_clock)
+        for device in (one, other, one, other):
+            await device.mirror.exchange()
+        for device in (one, other):
+            assert {entry.text for entry in await device.stores.warm.all(ANN)} == {"thing3 of 0", "thing4 of 1"}
+        await erase(other.database, other.stores, ann_is_due)  # once more, and from the other side
+        for device in (other, one, other):
+            await device.mirror.exchange()
+        assert [await device.stores.warm.all(ANN) for device in (one, other)] == [[], []]
+        assert [(await device.stores.mirror_changes.progress()).waiting for device in (one, other)] == [0, 0]

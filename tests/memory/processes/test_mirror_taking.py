@@ -13,6 +13,7 @@ from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.mirror.replica import Row
 from memory.opening import open_stores
 from memory.parameters import MemoryParameters
+from memory.policy.fact_text import text_hash
 from memory.policy.hot_state import as_value
 from memory.processes.indexer import Indexer
 from memory.processes.mirror_taking import MirrorTaking
@@ -52,9 +53,19 @@ async def take(database: Database, stores: Stores, scope: Scope, state: datetime
         "tree_nodes": [{**node, "path": path} for path in nodes],
         "timestamp": at,
     }
-    row: Row = {"table": CRITICAL, "agent_id": scope_slug(scope), "record": "[]", "device": "b", "seq": 1}
+    await taking_in(database, stores).take(CRITICAL, [told(scope, CRITICAL, "[]", data)], {"b": 1}, {})
+    assert await stores.mirror_changes.seen() == {CRITICAL: {"b": 1}}
+    return [change.store for change in await stores.mirror_changes.pending(limit=500)]
+
+
+def told(scope: Scope, table: str, record: str, data: object) -> Row:
+    row = {"table": table, "agent_id": scope_slug(scope), "record": record, "device": "b", "seq": 1}
+    return row | {"updated_at": 10**18, "data": data}
+
+
+def taking_in(database: Database, stores: Stores) -> MirrorTaking:
     merge = MirrorMerge(stores.imported, blocks=stores.blocks, search=stores.search)
-    taking = MirrorTaking(
+    return MirrorTaking(
         database=database,
         changes=stores.mirror_changes,
         merge=merge,
@@ -62,9 +73,6 @@ async def take(database: Database, stores: Stores, scope: Scope, state: datetime
         tree=stores.tree,
         indexer=Indexer(stores.search),
     )
-    await taking.take(CRITICAL, [row | {"updated_at": 1, "data": data}], {"b": 1}, {})
-    assert await stores.mirror_changes.seen() == {CRITICAL: {"b": 1}}
-    return [change.store for change in await stores.mirror_changes.pending(limit=500)]
 
 
 def _nobody() -> dict[str, Any]:
@@ -112,3 +120,38 @@ async def test_a_mirror_that_lacks_a_category_in_which_something_is_is_told_of_i
     assert await take(database, stores, ann, None, [path for path in known if path != "home"]) == [CRITICAL]
     assert await take(database, stores, ann, None, [*known, "boats"]) == [CRITICAL]  # it is new here
     assert "boats" in (await stores.tree.load(ann)).nodes
+
+
+@pytest.mark.parametrize("data", [[], "", {"tree_nodes": 1, "hot_state": []}, {"tree_nodes": [1], "hot_state": "x"}])
+async def test_a_hot_state_that_is_none_is_passed_over(
+    database: Database, stores: Stores, ann: Scope, data: object
+) -> None:
+    await write_hot(database, stores, ann)
+    await taking_in(database, stores).take(CRITICAL, [told(ann, CRITICAL, "[]", data)], {"b": 1}, {})
+    assert (await stores.hot.load(ann)).agent_name == "Here"
+
+
+async def test_rows_that_are_none_of_a_store_are_refused_and_the_others_taken(
+    database: Database, stores: Stores, ann: Scope
+) -> None:
+    async with database.transaction() as tx:
+        await stores.journal.add(ann, tx, text="Moved to Oslo.", change=BY_HAND, at=START)
+    [mine] = await stores.journal.export(ann)
+    journal = next(store for store in STORES if store.name == "journal")
+    data = journal.values(mine) | {"id": 7, "text": "Slept.", "text_hash": text_hash("Slept.")}
+    rows = [
+        told(ann, journal.remote, record, said)
+        for record, said in (
+            ("[7]", data),
+            ("[8]", data),  # says of itself that it is another one
+            (f"[{mine['id']}]", data),
+            ("[9]", ""),
+            ("[10]", data | {"id": 10, "mood": "good"}),
+            ("[]", None),
+            ('["x"]', None),
+            (f"[{10**30}]", None),
+        )
+    ]
+    await taking_in(database, stores).take(journal.remote, rows, {"b": 1}, {"journal": journal})
+    assert {row["text"] for row in await stores.journal.export(ann)} == {"Moved to Oslo.", "Slept."}
+    assert await stores.mirror_changes.seen() == {journal.remote: {"b": 1}}
