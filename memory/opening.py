@@ -37,6 +37,7 @@ from memory.processes.retraction import Retraction
 from memory.processes.retriever import Retriever
 from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.tier_metrics import TierMeter
+from memory.processes.times_asked import TimesAsked
 from memory.processes.tree_rebuilder import TreeRebuilder
 from memory.processes.tree_search import TreeSearch
 from memory.processes.window import FOLD, Window
@@ -267,15 +268,22 @@ def open_services(
         retriever=Retriever(
             database=database,
             recall=stores.recall,
-            journal=stores.journal,
             archival=stores.archival,
             facts=stores.facts,
             episodes=stores.episodes,
             procedures=stores.procedures,
             tree_search=tree_search,
             search=stores.search,
+            times=TimesAsked(
+                facts=stores.facts,
+                recall=stores.recall,
+                journal=stores.journal,
+                search=stores.search,
+                sessions=stores.sessions,
+                preferences=stores.preferences,
+                clock=clock,
+            ),
             clock=clock,
-            preferences=stores.preferences,
         ),
         feedback=Feedback(
             database=database,

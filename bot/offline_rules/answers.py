@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from bot.offline_rules.dates import first_date, names_a_date, spoken, with_weekday
-from bot.offline_rules.experience import told_how, told_of_a_time
+from bot.offline_rules.experience import days_asked_about, told_how, told_of_a_time
 from bot.offline_rules.question_rules import known_question
 from bot.offline_rules.reading import Evidence, Origin, Turn
 from bot.offline_rules.statements import facts_in
 from bot.offline_rules.wording import PETS, RELATIONS, names_in, sentences, terms, told, words
+from memory.policy.time_expressions import names_only_a_time
 
 # Share of a question's words that a text must hold to answer it: one of two, two of three; pairs of characters of
 # scripts without spaces overlap less, so it is not half.
@@ -62,7 +63,7 @@ def answer(question: str, turn: Turn) -> str | None:
         return _list_answer(listed["name"].lower(), turn)
     if (day := _day_talked_about(asked, turn)) is not None:
         return _quotes(piece for piece in turn.evidence if piece.origin is Origin.SAID and piece.day == day)
-    if told_before := told_of_a_time(asked, turn.sessions, turn.today) or told_how(asked, turn.procedures):
+    if told_before := _told_of_a_time(asked, turn) or told_how(asked, turn.procedures):
         return told_before
     known = known_question(asked)
     if known is None:
@@ -102,6 +103,17 @@ def _query(question: str, search_rounds: int) -> str:
 def _day_talked_about(question: str, turn: Turn) -> date | None:
     """The day of a question such as "what did I tell you on 8 May 2023?", or None."""
     return first_date(question, turn.today, past=True) if _TALK.search(question) else None
+
+
+def _told_of_a_time(question: str, turn: Turn) -> str | None:
+    """What is told of the sessions of a time; without any, and where the time alone is asked about, what was said."""
+    said = [piece for piece in turn.evidence if piece.origin is Origin.SAID and piece.day]
+    known = {piece.day for piece in said if piece.day} | {session.day for session in turn.sessions}
+    days = days_asked_about(question, known, turn.today)
+    told_then = told_of_a_time(question, turn.sessions, days)
+    if told_then is None and names_only_a_time(question):
+        return _quotes(piece for piece in said if piece.day in days)
+    return told_then
 
 
 def _core_matches(line: str, core: Iterable[str]) -> list[str]:

@@ -6,13 +6,13 @@ Invariant: an answer quotes what stands there, with its day or its name. Nothing
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 
 from bot.offline_rules.dates import with_weekday
 from bot.offline_rules.wording import terms
-from memory.policy.time_expressions import names_only_a_time, periods_in
+from memory.policy.time_expressions import asks_of_last_time, names_only_a_time, periods_in
 
 _LINES = 3
 
@@ -74,18 +74,29 @@ def approved(block: str) -> tuple[Approved, ...]:
     return tuple(map(_approved, _PROCEDURE.finditer(section[1]))) if section else ()
 
 
-def told_of_a_time(question: str, sessions: Sequence[PastSession], today: date | None) -> str | None:
+def days_asked_about(question: str, days: Collection[date], today: date | None) -> frozenset[date]:
+    """Those of the days that a question names: of "last time", the newest.
+
+    Args:
+        question: "What did we do last Tuesday?", "What did we talk about last time?"
+        days: those of which anything is known.
+        today: the day it is; None where that is not known.
+    """
+    if asks_of_last_time(question):
+        return frozenset([max(days)]) if days else frozenset()
+    periods = () if today is None else periods_in(question, _noon(today))
+    return frozenset(day for day in days if any(_noon(day) in period for period in periods))
+
+
+def told_of_a_time(question: str, sessions: Sequence[PastSession], days: Collection[date]) -> str | None:
     """What the sessions of the time that a question names say of what it asks; None where they say nothing of it.
 
     Args:
         question: "What did we decide last Tuesday?", "What did we do last Tuesday?", without a further question.
         sessions: those in the prompt.
-        today: the day it is; None where that is not known.
+        days: those of the time, from ``days_asked_about``.
     """
-    if today is None:
-        return None
-    periods = periods_in(question, _noon(today))
-    of_then = [one for one in sessions if any(_noon(one.day) in period for period in periods)]
+    of_then = [one for one in sessions if one.day in days]
     asked = next(((label, pattern) for label, pattern in _ASKED_FOR if pattern.search(question)), None)
     if asked is not None:
         return _quoted(_labelled(question, of_then, *asked))

@@ -3,7 +3,7 @@
 English only; in other languages ISO dates (2023-05-08) and years are understood. What is named without its year is
 taken for the latest that has begun by now, since questions to a memory are about the past.
 
-"Before the trip" names a time as well, but by what happened; when that was is for the caller to look up.
+"Before the trip" and "last time" name a time as well; when that was is for the caller to look up.
 
 Invariant: no text raises, and every period ends after it begins.
 """
@@ -54,6 +54,12 @@ _WORDS_OF_SAYING = """
 """
 _SAID_OR_DONE = frozenset(_WORDS_OF_SAYING.split())
 _NO_EVENTS = frozenset({"all", "that", "this", "then", "long", "now", "dinner", "lunch", "breakfast", "work", "bed"})
+
+_TALKED = r"(?:talked|spoke|chatted|met)"
+_LAST_TIME = (
+    rf"\b(?:(?:the )?last time(?= *(?:[.,;?!]|$)| we {_TALKED}\b)(?: we {_TALKED})?|when we last {_TALKED}"
+    r"|(?:in |during )?(?:our|the) (?:last|previous) (?:conversation|chat|talk|session))\b"
+)
 
 _MONTH = rf"(?P<month>{'|'.join(_MONTH_NAMES)}|(?:{'|'.join(name[:3] for name in _MONTH_NAMES)})\b\.?)"
 _DAY_OF_MONTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -132,6 +138,11 @@ def periods_in(text: str, now: datetime) -> tuple[Period, ...]:
     return tuple(periods)
 
 
+def asks_of_last_time(text: str) -> bool:
+    """Whether a text names the time of the last conversation: "What did we talk about last time?"."""
+    return _OF_LAST_TIME.search(text.lower()) is not None
+
+
 def names_only_a_time(text: str) -> bool:
     """Whether nothing is asked but what was said or done then: "What did I do last Monday?"."""
     rest = text.lower()
@@ -146,6 +157,10 @@ def _period(days: _Days, zone: tzinfo | None) -> Period:
 
 
 _Found = Mapping[str, str | None]
+
+
+def _days_unknown(found: _Found, today: date) -> _Days | None:
+    return None
 
 
 def _iso(found: _Found, today: date) -> _Days | None:
@@ -246,6 +261,7 @@ def _number(digits: str | None) -> int:
 
 def _forms() -> Iterator[tuple[str, Callable[[_Found, date], _Days | None]]]:
     """What is read, the longest forms first."""
+    yield _LAST_TIME, _days_unknown
     yield rf"\b{_YEAR}-(?P<month>\d{{1,2}})-(?P<day>\d{{1,2}})\b", _iso
     yield rf"\b{_DAY_OF_MONTH}\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR})?(?!\w)", _day
     yield rf"\b{_MONTH}\s+{_DAY_OF_MONTH}\b(?:,?\s+{_YEAR})?(?!\w)", _day
@@ -262,4 +278,5 @@ def _forms() -> Iterator[tuple[str, Callable[[_Found, date], _Days | None]]]:
     yield rf"\b(?:(?P<which>last|this|on|past)\s+)(?P<weekday>{'|'.join(_WEEKDAYS)})day\b", _weekday
 
 
+_OF_LAST_TIME = re.compile(_LAST_TIME)
 _FORMS = tuple((re.compile(pattern), read) for pattern, read in _forms())

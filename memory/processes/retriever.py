@@ -35,9 +35,7 @@ from memory.records import Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore
 from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
-from memory.stores.journal import JournalStore
 from memory.stores.passage_use import Trace
-from memory.stores.preferences import PreferenceStore
 from memory.stores.procedures import ProcedureStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
@@ -77,15 +75,14 @@ class Retriever:
     Args:
         database: where all of it is.
         recall: the verbatim log.
-        journal: says when something happened.
         archival: the documents.
         facts: what is lastingly true.
         episodes: what happened.
         procedures: how things are to be done.
         tree_search: finds what is filed in categories.
         search: embeds the query, once for all sources.
-        clock: says what "yesterday" is in a query, and when a source failed.
-        preferences: know the time zone in which a person's days begin.
+        times: reads which times a query asks about.
+        clock: says when a source failed.
 
     Attributes:
         seconds: how long retrievals took so far.
@@ -96,15 +93,14 @@ class Retriever:
         *,
         database: Database,
         recall: RecallStore,
-        journal: JournalStore,
         archival: ArchivalStore,
         facts: FactStore,
         episodes: EpisodeStore,
         procedures: ProcedureStore,
         tree_search: TreeSearch,
         search: SearchStore,
+        times: TimesAsked,
         clock: Clock,
-        preferences: PreferenceStore,
     ) -> None:
         self._database = database
         self._recall = recall
@@ -114,11 +110,9 @@ class Retriever:
         self._procedures = procedures
         self._tree_search = tree_search
         self._search = search
+        self._times = times
         self._clock = clock
         self._failed_at: dict[Source, datetime] = {}
-        self._times = TimesAsked(
-            facts=facts, recall=recall, journal=journal, search=search, preferences=preferences, clock=clock
-        )
         self.seconds = Histogram()
 
     async def retrieve(

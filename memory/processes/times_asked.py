@@ -1,6 +1,7 @@
 """Which times a question asks about: those it names, and those told by what happened then ("before the trip").
 
 When something happened is looked up among facts, messages and the events of the journal, as any other question is.
+"Last time" is the conversation that ended last.
 
 Invariant: a look-up that fails leaves the time out, and says so in the log; what the question names stays.
 """
@@ -8,13 +9,13 @@ Invariant: a look-up that fails leaves the time out, and says so in the log; wha
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
 from memory.errors import MemorySystemError
 from memory.policy.audience import SHARED_AUDIENCE
-from memory.policy.time_expressions import Period, anchors_in, bounded, periods_in
+from memory.policy.time_expressions import Period, anchors_in, asks_of_last_time, bounded, periods_in
 from memory.ports import Clock
 from memory.records import Reach, Scope
 from memory.stores.facts import FactStore
@@ -22,9 +23,11 @@ from memory.stores.journal import JournalStore
 from memory.stores.preferences import PreferenceStore
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
+from memory.stores.sessions import SessionStore
 
 _log = structlog.get_logger(__name__)
 
+_LEAST_STEP = timedelta(milliseconds=1)  # as moments are stored
 _SAME_EVENT = 0.5  # the score of what tells of "the trip to Oslo"; of what has only a word of it in common it is less
 
 
@@ -34,6 +37,7 @@ class TimesAsked:
     Args:
         facts, recall, journal: where it may be said when something happened.
         search: embeds what happened.
+        sessions: know when the last conversation was.
         preferences: know the time zone in which a person's days begin.
         clock: says what "yesterday" is.
     """
@@ -45,6 +49,7 @@ class TimesAsked:
         recall: RecallStore,
         journal: JournalStore,
         search: SearchStore,
+        sessions: SessionStore,
         preferences: PreferenceStore,
         clock: Clock,
     ) -> None:
@@ -52,6 +57,7 @@ class TimesAsked:
         self._recall = recall
         self._journal = journal
         self._search = search
+        self._sessions = sessions
         self._preferences = preferences
         self._clock = clock
 
@@ -62,13 +68,25 @@ class TimesAsked:
             reach: what may be read.
             query: any text.
         """
+        last = await self._last_time(reach) if asks_of_last_time(query) else ()
         anchors, now = anchors_in(query), self._clock.now()
         if not anchors and not periods_in(query, now):  # which spares most messages a look at the zone
-            return ()
+            return last
         zone = await self._preferences.zone(Scope(person=reach.person, audience=SHARED_AUDIENCE))
         known = {anchor: at for anchor in anchors if (at := await self._happened(reach, anchor.event)) is not None}
         bounds = (bounded(anchor, at.astimezone(zone)) for anchor, at in known.items())
-        return (*periods_in(query, now.astimezone(zone)), *bounds)
+        return (*last, *periods_in(query, now.astimezone(zone)), *bounds)
+
+    async def _last_time(self, reach: Reach) -> tuple[Period, ...]:
+        """When the conversation was that ended last; nothing where there was none."""
+        try:
+            session = await self._sessions.last_ended(reach)
+        except MemorySystemError as error:
+            _log.warning("event_not_looked_up", error=str(error))
+            return ()
+        if session is None:
+            return ()
+        return (Period(start=session.started_at, end=session.last_activity_at + _LEAST_STEP),)
 
     async def _happened(self, reach: Reach, event: str) -> datetime | None:
         """When that was; None where nothing close enough to it is known."""

@@ -212,6 +212,11 @@ class SessionStore:
         query = select(sessions).where(in_reach(sessions, reach), sessions.c.ended_at.is_(None))
         return await self._found(query.order_by(sessions.c.id))
 
+    async def last_ended(self, reach: Reach) -> Session | None:
+        """Of the ended sessions within reach that are kept, the one that was active last; or None."""
+        ended = in_reach(sessions, reach) & sessions.c.ended_at.is_not(None) & sessions.c.kept & _lived
+        return await self._first(select(sessions).where(ended).order_by(sessions.c.last_activity_at.desc()).limit(1))
+
     async def communities(self, scope: Scope) -> frozenset[str]:
         """The servers and teams that the scope's conversations were ever known to belong to."""
         query = select(sessions.c.community).where(in_scope(sessions, scope), sessions.c.community.is_not(None))

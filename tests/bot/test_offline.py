@@ -489,6 +489,24 @@ async def test_a_weekday_asked_about_is_the_last_one() -> None:
     assert "behind the chapel" in await chat.say("What did I tell you on Saturday?")
 
 
+@pytest.mark.parametrize(
+    ("question", "quoted"),
+    [
+        ("What did we talk about last time?", ["chapel"]),
+        ("What did we talk about last week?", ["boiler", "chapel"]),
+        ("What did we talk about last year?", []),
+    ],
+)
+async def test_of_a_time_without_an_episode_what_was_said_is_quoted(question: str, quoted: list[str]) -> None:
+    said = {
+        "hive": "- [2026-02-12 13:56, Ann, recall] The hive is painted.",
+        "boiler": "- [2026-02-24 13:56, Ann, recall] The plumber repaired our boiler.",
+        "chapel": "- [2026-02-28 13:56, Ann, recall] I rebuilt the chapel.",
+    }
+    answered = await Chat(tools=(), retrieved=list(said.values())).say(question)
+    assert [word for word in said if word in answered] == quoted
+
+
 async def test_where_nothing_is_to_be_kept_it_says_so() -> None:
     chat = Chat(off_record=True)
     said = "You asked that nothing be remembered, so I keep nothing of this."

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from bot.offline_rules.experience import approved, past_sessions, told_how, told_of_a_time
+from bot.offline_rules.experience import approved, days_asked_about, past_sessions, told_how, told_of_a_time
 
 FRIDAY = date(2026, 3, 20)
 BLOCK = """<memory_data>
@@ -32,7 +32,8 @@ BLOCK = """<memory_data>
 
 
 def told(question: str, today: date | None = FRIDAY) -> str | None:
-    return told_of_a_time(question, past_sessions(BLOCK), today)
+    sessions = past_sessions(BLOCK)
+    return told_of_a_time(question, sessions, days_asked_about(question, [one.day for one in sessions], today))
 
 
 def notes(*lines: str) -> str:
@@ -49,6 +50,8 @@ KEEL, MAST = "We took the iron keel.", "We leave the mast for May. (It is late.)
         ("What did we decide last Tuesday about the mast?", (MAST,)),
         ("What went wrong on 17 March?", ("The saw broke.",)),
         ("What did we talk about last Tuesday?", ("Ann said: We took the iron keel. It broke.",)),
+        ("What did we talk about last time?", ("Ann said: We took the iron keel. It broke.",)),
+        ("What went wrong in our last conversation?", ("The saw broke.",)),
     ],
 )
 def test_a_question_about_a_day_is_answered_from_its_sessions(question: str, lines: tuple[str, ...]) -> None:

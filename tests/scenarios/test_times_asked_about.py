@@ -50,6 +50,15 @@ async def test_an_event_of_the_journal_tells_the_time_too(tmp_path: Path) -> Non
         assert await order(world, "Bought after flood?", SAID[0], SAID[2]) == [SAID[2], SAID[0]]
 
 
+async def test_last_time_is_the_conversation_that_ended_last(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        await said_on_different_days(world)
+        await world.system.sweep_idle()
+        await world.say("Tea please.")  # now, which is no time past
+        assert (await order(world, "What did we talk about last time?", *SAID))[0] == SAID[-1]
+        assert (await order(world, "What did we talk about 20 days ago?", *SAID))[0] == SAID[-2]
+
+
 async def test_what_never_happened_bounds_no_time(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
         await said_on_different_days(world)

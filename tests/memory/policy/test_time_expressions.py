@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.policy.time_expressions import Anchor, anchors_in, bounded, names_only_a_time, periods_in
+from memory.policy.time_expressions import Anchor, anchors_in, asks_of_last_time, bounded, names_only_a_time, periods_in
 
 OSLO = ZoneInfo("Europe/Oslo")
 NOW = datetime(2026, 3, 11, 0, 30, tzinfo=OSLO)  # a Wednesday; in UTC it is still Tuesday
@@ -125,6 +125,10 @@ def test_the_day_of_what_happened_bounds_the_time_in_the_zone_of_its_moment() ->
         ("What did I do last Monday?", True),
         ("What did we talk about on 8 May 2023?", True),
         ("What's happened since yesterday?", True),
+        ("What did we talk about last time?", True),
+        ("And what did I say in our last conversation", True),
+        ("What did you tell me when we last spoke?", True),
+        ("What did I buy last time we met?", False),
         ("What did I buy last Monday?", False),
         ("What did I do?", False),
         ("", False),
@@ -132,3 +136,18 @@ def test_the_day_of_what_happened_bounds_the_time_in_the_zone_of_its_moment() ->
 )
 def test_a_question_may_name_nothing_but_a_time(text: str, only: bool) -> None:
     assert names_only_a_time(text) is only
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("What did we decide the last time we talked?", True),
+        ("What was our previous conversation about?", True),
+        ("When was the last time I went to Rome?", False),
+        ("Is it the last day of school?", False),
+        ("yesterday", False),
+    ],
+)
+def test_a_text_may_name_the_time_of_the_last_conversation(text: str, asks: bool) -> None:
+    assert asks_of_last_time(text) is asks
+    assert bool(periods_in(text, NOW)) is (text == "yesterday")
