@@ -18,8 +18,9 @@ _EXCERPT = 100  # characters of a document
 
 
 def episode_line(episode: Episode, zone: ZoneInfo, *, blind: bool = False) -> str:
-    """An episode in a line: its name, when, how long, how it ended, what it was about, who heard it."""
-    at = f"{episode.started_at.astimezone(zone):%Y-%m-%d %H:%M}"
+    """An episode in a line: its name, when in which zone, how long, how it ended, what it was about, who heard it."""
+    started = episode.started_at.astimezone(zone)
+    at = f"{started:%Y-%m-%d %H:%M} {started.tzname()}"
     told = episode.narrative
     text = "" if blind else f"  {in_a_line(told.summary)}"
     forgotten = f", forgotten: {episode.forgotten_reason}" if episode.forgotten_at else ""

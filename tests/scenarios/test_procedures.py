@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,12 @@ async def test_undoing_a_session_retires_what_it_proposed_and_forgets_its_episod
         assert forgotten.forgotten_reason.startswith("undo of session")
         assert (await desk.call(f"/mydata episodes restore:{preview.text.split('episode ')[1][:6]}")).succeeded
         assert await world.system.stores.episodes.history(ANN)
+        assert f"{episode.started_at:%Y-%m-%d %H:%M} UTC, " in (await desk.call("/mydata episodes")).text
+        await desk.call("/mydata timezone Asia/Tokyo")
+        assert (
+            f"{episode.started_at + timedelta(hours=9):%Y-%m-%d %H:%M} JST, "
+            in (await desk.call("/mydata episodes")).text
+        )
 
 
 async def test_a_name_is_used_once_and_a_bad_part_is_named(tmp_path: Path) -> None:
