@@ -77,7 +77,6 @@ class _File(BaseModel):
     id: str | None = None
     name: str | None = None
     title: str | None = None
-    mimetype: str | None = None
     size: int | None = None
 
 

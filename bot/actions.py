@@ -21,9 +21,6 @@ _MARK = "keepsake"
 _PRESS = re.compile(rf"{_MARK}/([a-z-]+)/([\w.-]*)/([ny])/([\w.:-]+)")
 _YES, _NO = "y", "n"
 
-LONGEST_LABEL = 30
-"""Characters of a label: what the narrowest platform shows."""
-
 _CHANGED = "This button is of an earlier version of me. Call the command again."
 NOT_YOURS = "This was shown to somebody else, and works for them alone."
 

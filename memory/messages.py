@@ -1,6 +1,6 @@
 """A conversation as values: messages and their parts, and one request to a model and its answer.
 
-Invariant: ``message_from_json(message_to_json(m)) == m`` for every message. Nothing here knows a vendor's
+Invariant: ``parts_from_json(parts_to_json(m.parts)) == m.parts`` for every message. Nothing here knows a vendor's
 wire format; ``bot/llm.py`` translates.
 """
 
@@ -300,9 +300,3 @@ def parts_from_values(values: Sequence[Mapping[str, Any]]) -> tuple[Part, ...]:
 def message_to_json(message: Message) -> str:
     """One message as a JSON object of ``role`` and ``parts``."""
     return f'{{"role":"{message.role}","parts":{parts_to_json(message.parts)}}}'
-
-
-def message_from_json(text: str) -> Message:
-    """The inverse of ``message_to_json``. Raises ValueError on anything else."""
-    value = json.loads(text)
-    return Message(role=Role(value["role"]), parts=tuple(_part_from_value(part) for part in value["parts"]))

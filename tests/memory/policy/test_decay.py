@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from memory.policy.decay import frozen_at, score, score_at
-from memory.policy.tiers import tier_of
+from memory.policy.tiers import WARM_FROM
 from tests.fakes import START
 
 
@@ -20,15 +20,7 @@ def test_the_score_follows_the_formula(importance: float, days: float, accesses:
 
 
 def test_something_important_and_unused_leaves_the_warm_tier_after_a_month() -> None:
-    assert tier_of(score(0.8, 29.4, 0)) == "warm"
-    assert tier_of(score(0.8, 29.5, 0)) == "cold"
-
-
-@pytest.mark.parametrize(
-    ("worth", "tier"), [(0.7, "hot"), (0.69, "warm"), (0.3, "warm"), (0.29, "cold"), (0.05, "cold"), (0.049, "frozen")]
-)
-def test_a_score_belongs_to_a_tier(worth: float, tier: str) -> None:
-    assert tier_of(worth) == tier
+    assert score(0.8, 29.4, 0) >= WARM_FROM > score(0.8, 29.5, 0)
 
 
 @pytest.mark.parametrize("importance", [0.0, 0.04, 0.3, 1.0])
