@@ -90,17 +90,23 @@ class MirrorTaking:
         store = None if table in (ERASED, CRITICAL) else stores[_store_of(table)]
         by_scope = _by_scope(rows) if table != ERASED else {}
         incoming = {} if store is None else await asyncio.to_thread(_checked, store, by_scope)
+        refused = sum(len(by_scope[scope]) - len(mine) for scope, mine in incoming.items())
 
-        async def take_all(tx: Transaction) -> None:
+        async def take_all(tx: Transaction) -> int:
+            count = refused
             for scope, mine in by_scope.items():
                 if store is None:
-                    await self._take_critical(scope, tx, mine)
+                    count += await self._take_critical(scope, tx, mine)
                 else:
                     await self._take_rows(scope, tx, store, mine, incoming[scope])
             await self._changes.follow(tx, erased)
             await self._changes.note_seen(tx, table=table, seen=seen)
+            if count:
+                await self._changes.note_refused(tx)
+            return count
 
-        await self._database.write(take_all)
+        if count := await self._database.write(take_all):
+            _log.error("mirror_rows_refused", table=table, rows=count)
 
     async def finish(self) -> None:
         """Once all of it is here: count what is filed where, and embed what came."""
@@ -131,31 +137,42 @@ class MirrorTaking:
             self._to_count.add(scope)
         await self._changes.settled(scope, tx, store=store.name, records=[one.record for one in wanted])
 
-    async def _take_critical(self, scope: Scope, tx: Transaction, rows: Sequence[Row]) -> None:
+    async def _take_critical(self, scope: Scope, tx: Transaction, rows: Sequence[Row]) -> int:
         """Take in the categories that are missing here, and the hot state if it is the later one.
 
-        Where this side has more, the mirror is told of both together: it reads the newest row of a scope alone.
+        Where this side has more, the mirror is told of both together: it reads the newest row of a scope alone. It
+        is not where some of it was refused, which would be lost.
+
+        Returns:
+            how many rows of it were refused.
         """
         from memory.policy.mirror_rows import checked
 
         said = rows[-1]["data"]
         data = said if isinstance(said, dict) else {}
-        told = data.get("tree_nodes")
-        nodes = [node for node in checked("tree", told if isinstance(told, list) else []) if node is not None]
+        told, state = data.get("tree_nodes"), data.get("hot_state")
+        told_nodes = checked("tree", told if isinstance(told, list) else [])
+        nodes = [node for node in told_nodes if node is not None]
         if nodes:
             await self._tree.restore(scope, tx, nodes)
         has_more = await self._tree.holds_besides(scope, tx, paths={node["path"] for node in nodes})
-        newest = await self._hot.changed_at(scope, tx)
-        states = checked("hot", [data["hot_state"]]) if data.get("hot_state") else []
-        for state in filter(None, states):
-            if newest is None:
-                await self._hot.restore(scope, tx, [state])
-            elif state["changed_at"] > newest:
-                written = from_value(state["state"])
-                await self._hot.write(scope, tx, state=written, change=_ELSEWHERE, at=state["changed_at"])
-            has_more |= newest is not None and state["changed_at"] < newest
-        if has_more:
+        [hot] = checked("hot", [state]) if state else [None]
+        if hot is not None:
+            has_more |= await self._take_hot(scope, tx, hot)
+        refused = told_nodes.count(None) + bool(state and hot is None)
+        if has_more and not refused:
             await self._changes.note(scope, tx, store=CRITICAL, record=rows[-1]["record"])
+        return refused
+
+    async def _take_hot(self, scope: Scope, tx: Transaction, state: Mapping[str, Any]) -> bool:
+        """Take in a hot state if it is the later one; whether that which is here is."""
+        newest = await self._hot.changed_at(scope, tx)
+        if newest is None:
+            await self._hot.restore(scope, tx, [state])
+        elif state["changed_at"] > newest:
+            written = from_value(state["state"])
+            await self._hot.write(scope, tx, state=written, change=_ELSEWHERE, at=state["changed_at"])
+        return newest is not None and state["changed_at"] < newest
 
     async def _erased_elsewhere(self, rows: Sequence[Row]) -> set[str]:
         """The digests of the scopes that are to be erased here too."""
@@ -205,9 +222,6 @@ def _checked(store: Mirrored, by_scope: Mapping[Scope, Sequence[Row]]) -> dict[S
             if (row["data"] is None or sound[row["record"]] is not None)
             and store.knows(row["record"], sound.get(row["record"]))
         }
-    refused = sum(map(len, by_scope.values())) - sum(map(len, found.values()))
-    if refused:
-        _log.error("mirror_rows_refused", store=store.name, rows=refused)
     return found
 
 

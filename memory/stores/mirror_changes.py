@@ -34,7 +34,7 @@ from memory.schema import (
     sessions,
     tree_nodes,
 )
-from memory.stores.mirrored import NOW_IN_SQL, Mirrored, record_in_sql, triggers_of
+from memory.stores.mirrored import ERASED, NOW_IN_SQL, Mirrored, record_in_sql, triggers_of
 from memory.stores.scoped import (
     delete_scope,
     in_any_scope,
@@ -44,7 +44,7 @@ from memory.stores.scoped import (
     scope_values,
 )
 
-_DEVICE, _MIRRORED_AT = "device", "mirrored_at"
+_DEVICE, _MIRRORED_AT, _REFUSED_BY = "device", "mirrored_at", "refused_by"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FILL = (
     "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) "
@@ -147,6 +147,7 @@ class MirrorChangeStore:
                     await tx.connection.execute(text(f"DROP TRIGGER IF EXISTS {trigger}"))
                     await tx.connection.exec_driver_sql(sql)
                 await self._note_all(tx, name, stores)
+            await self._look_again(tx)
             device = await _state(tx.connection, _DEVICE)
             if device is None:
                 device = uuid.uuid4().hex
@@ -259,6 +260,10 @@ class MirrorChangeStore:
                 row = {"table_name": table, "device": device, "seq": seq}
                 await tx.connection.execute(insert(mirror_seen).values(row))
 
+    async def note_refused(self, tx: Transaction) -> None:
+        """Note that this version of the program could not take a row; a later one looks at all of them again."""
+        await _set_state(tx, _REFUSED_BY, await _revision(tx))
+
     async def note_mirrored(self, tx: Transaction, *, at: datetime) -> None:
         """Note that the mirror has everything."""
         await _set_state(tx, _MIRRORED_AT, str((at - _EPOCH) // timedelta(milliseconds=1)))
@@ -288,6 +293,12 @@ class MirrorChangeStore:
     async def _note_erasure(self, tx: Transaction, digest: str, *, follows: bool) -> None:
         row = {"digest": digest, "id": self._ids.next(), "erased_at": self._clock.now(), "follows": follows}
         await tx.connection.execute(insert(mirror_erasures).values(row))
+
+    async def _look_again(self, tx: Transaction) -> None:
+        refused_by = await _state(tx.connection, _REFUSED_BY)
+        if refused_by is not None and refused_by != await _revision(tx):
+            await tx.connection.execute(delete(mirror_seen).where(mirror_seen.c.table_name != ERASED))
+            await tx.connection.execute(delete(mirror_state).where(mirror_state.c.name == _REFUSED_BY))
 
     async def _note_all(self, tx: Transaction, name: str, stores: Sequence[Mirrored]) -> None:
         tables = [(store.table.name, store.identity) for store in stores if store.name == name]
@@ -344,6 +355,11 @@ def _change(row: Row[Any]) -> MirrorChange:
     return MirrorChange(
         scope=scope_of_row(row), store=row.store, record=row.record, stamp=row.stamp, changed_at=row.changed_at
     )
+
+
+async def _revision(tx: Transaction) -> str:
+    """Of the schema, which tells what rows look like."""
+    return str((await tx.connection.execute(text("SELECT version_num FROM alembic_version"))).scalar_one())
 
 
 async def _erasures(connection: AsyncConnection) -> list[MirrorErasure]:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from memory.database import Database
 from memory.ids import IdSource
@@ -20,7 +21,7 @@ from memory.processes.mirror_taking import MirrorTaking
 from memory.records import Change, HotState, NewEntry, Scope, scope_slug
 from memory.services import Stores
 from memory.stores.mirror_merge import MirrorMerge
-from memory.stores.mirrored import CRITICAL, STORES
+from memory.stores.mirrored import CRITICAL, ERASED, STORES
 from tests.fakes import START, FakeClock, HashEmbedder, WordTokenCounter
 
 BY_HAND = Change(actor="person", reason="test")
@@ -155,3 +156,28 @@ async def test_rows_that_are_none_of_a_store_are_refused_and_the_others_taken(
     await taking_in(database, stores).take(journal.remote, rows, {"b": 1}, {"journal": journal})
     assert {row["text"] for row in await stores.journal.export(ann)} == {"Moved to Oslo.", "Slept."}
     assert await stores.mirror_changes.seen() == {journal.remote: {"b": 1}}
+
+
+async def test_what_a_newer_version_wrote_is_looked_at_again_after_the_next_update(
+    database: Database, stores: Stores, ann: Scope
+) -> None:
+    changes, taking = stores.mirror_changes, taking_in(database, stores)
+    at = START.isoformat()
+    node = {"path": "home", "description": "", "warm": 0, "cold": 0, "created_at": at, "last_active_at": at}
+    data = {"hot_state": {"mood": "good"}, "tree_nodes": [node, node | {"path": "boats", "colour": "blue"}]}
+    async with database.transaction() as tx:
+        await changes.note_seen(tx, table=ERASED, seen={"b": 4})
+    await write_hot(database, stores, ann)
+    for _ in range(2):  # the second time everything is here
+        async with database.transaction() as tx:
+            await changes.mirrored(tx, await changes.pending(limit=9))
+        await taking.take(CRITICAL, [told(ann, CRITICAL, "[]", data)], {"b": 1}, {})
+    assert "home" in (await stores.tree.load(ann)).nodes
+    assert await changes.pending(limit=9) == []  # or two versions would tell each other without an end
+    await changes.watch(STORES)
+    assert await changes.seen() == {CRITICAL: {"b": 1}, ERASED: {"b": 4}}
+    async with database.transaction() as tx:
+        await tx.connection.execute(text("UPDATE alembic_version SET version_num = 'later'"))
+    await changes.watch(STORES)
+    await changes.watch(STORES)
+    assert await changes.seen() == {ERASED: {"b": 4}}
