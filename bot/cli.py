@@ -129,7 +129,8 @@ def main() -> None:
     """The entry point. Known failures become one sentence on standard error."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8")  # as the input is read; people write in every script
+            # As the input is read: people write in every script. An argument may be no text; in JSON its escape is one.
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         app()
     except (MemorySystemError, AdapterStartFailed) as error:

@@ -144,6 +144,14 @@ def test_output_is_utf_8_whatever_the_terminal_says(kept: Kept) -> None:
     assert "console:ann · heard by dm" in shown.stdout.decode()
 
 
+def test_an_argument_that_is_no_text_is_shown_as_its_bytes(keepsake: Command) -> None:
+    name = os.fsdecode(b"\xff.md")
+    ended = keepsake("memory", "extract-metadata", "--file", name)
+    assert (ended.code, ended.err) == (1, "\\udcff.md cannot be read: No such file or directory.\n")
+    ended = keepsake("memory", "validate", "--file", name)
+    assert (ended.code, json.loads(ended.out)["file"]) == (1, name)
+
+
 def test_an_export_that_cannot_be_written_is_one_sentence(kept: Kept, keepsake: Command, tmp_path: Path) -> None:
     where = ("--person", "console:ann", "--data-dir", str(kept.folder / "data"))
     ended = keepsake("memory", "export", *where, "-o", str(tmp_path / "no folder" / "ann.json"))
