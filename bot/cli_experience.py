@@ -14,6 +14,7 @@ import typer
 
 from bot import experience_views as views
 from bot.cli_memory import AsJson, DataDir, Person, print_json, with_memory
+from bot.cli_scope import noted
 from bot.cli_versions import Audience, print_text
 from bot.experience_names import chosen
 from bot.lifecycle import Application
@@ -172,7 +173,7 @@ def _reach(person: str, audience: str | None) -> Reach:
 
 async def _noted(app: Application, scopes: set[Scope], action: str) -> None:
     for scope in scopes:
-        await app.system.oversight.note(scope, by=By(), action=action)
+        await noted(app, scope, action)
 
 
 def _episode_row(episode: Episode) -> dict[str, Any]:

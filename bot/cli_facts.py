@@ -15,6 +15,7 @@ import typer
 
 from bot import fact_views as views
 from bot.cli_memory import AsJson, DataDir, Person, print_json, with_memory
+from bot.cli_scope import noted
 from bot.cli_versions import Audience, Yes, confirm_change, print_text
 from bot.fact_names import chosen_fact, chosen_revision, of_fact
 from bot.lifecycle import Application
@@ -224,7 +225,7 @@ def _reach(person: str, audience: str | None) -> Reach:
 
 async def _noted(app: Application, scopes: set[Scope], action: str) -> None:
     for scope in scopes:
-        await app.system.oversight.note(scope, by=By(), action=action)
+        await noted(app, scope, action)
 
 
 def _as_row(fact: Fact) -> dict[str, Any]:

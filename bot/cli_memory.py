@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from bot.bootstrap import open_application
+from bot.cli_scope import noted
 from bot.command_views import IN_MIRROR, NOT_SEARCHED
 from bot.config import load_settings
 from bot.lifecycle import Application
@@ -28,7 +29,6 @@ from memory.oversight import Overview
 from memory.policy.text import clean
 from memory.ports import SystemClock
 from memory.privacy import ErasureReceipt
-from memory.processes.undo import By
 from memory.records import SearchHit, check_person
 
 memory_commands = typer.Typer(help="Look at, search, export, import or erase what is kept about a person.")
@@ -213,7 +213,7 @@ async def _noted(app: Application, person: str, action: str, audience: str | Non
     """The operator looked: the person can read so."""
     for scope in await app.system.oversight.scopes_of(person):
         if audience in (None, scope.audience):
-            await app.system.oversight.note(scope, by=By(), action=action)
+            await noted(app, scope, action)
 
 
 def with_memory(data_dir: Path | None, work: Callable[[Application], Awaitable[T]], *, may_be_new: bool = False) -> T:

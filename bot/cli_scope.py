@@ -6,6 +6,7 @@ Invariant: one scope is meant or none; nothing is guessed where a person has sev
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated, Any
@@ -13,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from bot.lifecycle import Application
-from memory.errors import InvalidInput
+from memory.errors import DatabaseUnavailable, InvalidInput
 from memory.policy.audience import scope_of
 from memory.ports import ChatModel
 from memory.processes.undo import By
@@ -91,8 +92,14 @@ async def endpoint_at(url: str | None, *, deadline: float) -> AsyncIterator[Chat
 
 
 async def noted(app: Application, scope: Scope, action: str) -> None:
-    """The operator looked or changed something: the person can read so."""
-    await app.system.oversight.note(scope, by=By(), action=action)
+    """The operator looked or changed something: the person can read so.
+
+    Where it cannot be written, as on a full disk, what was looked for is shown all the same.
+    """
+    try:
+        await app.system.oversight.note(scope, by=By(), action=action)
+    except DatabaseUnavailable as error:
+        print(f"The audit log of {scope.person} could not be written. {error}", file=sys.stderr)
 
 
 def headed(scope: Scope, **values: Any) -> dict[str, Any]:

@@ -120,6 +120,7 @@ async def _database(settings: Settings) -> AsyncIterator[Finding]:
             progress = await application.system.stores.search.progress()
             failing = await application.system.oversight.failing_sources()
             mirrored = await application.system.stores.mirror_changes.progress()
+            await application.system.oversight.try_writing()
     except StorageError as error:
         yield _failed("database", str(error))
         return

@@ -30,6 +30,8 @@ from memory.sqlite_driver import Connector, tells_of_damage
 
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_PRIMARY_CODE = 0xFF  # the bits above it tell more of the same error
 _READERS = 4  # threads that read together; what more would gain, they lose waiting for one another
 
 _Result = TypeVar("_Result")
@@ -168,6 +170,19 @@ class Database:
             [[busy, *_]] = await driver.execute_fetchall("PRAGMA wal_checkpoint(TRUNCATE)")
         return not busy
 
+    async def try_writing(self) -> None:
+        """Write what is there already (a number that SQLite keeps for applications), so that all stays as it is.
+
+        Raises:
+            DatabaseUnavailable: nothing can be written, as on a full disk.
+        """
+        async with self._outside_transactions() as driver:
+            [[version]] = await driver.execute_fetchall("PRAGMA user_version")
+            try:
+                await driver.execute_fetchall(f"PRAGMA user_version = {version:d}")
+            except sqlite3.DatabaseError as error:
+                raise unavailable(error) from error
+
     async def rebuild(self) -> None:
         """Write SQLite's file anew, with nothing but the present rows in it (VACUUM). Other writers wait meanwhile.
 
@@ -276,8 +291,18 @@ def unavailable(error: DBAPIError | sqlite3.Error) -> DatabaseUnavailable:
             "back to a backup: keepsake restore --from FILE --replace."
         )
     return DatabaseUnavailable(
-        f"The database cannot be used: {cause}. Check that its file and folder exist, can be written and "
-        "have room, and that no other program holds it (DATA_DIR, DATABASE_URL)."
+        f"The database cannot be used: {cause}.{_room_for_reading(cause)} Check that its file and folder exist, "
+        "can be written and have room, and that no other program holds it (DATA_DIR, DATABASE_URL)."
+    )
+
+
+def _room_for_reading(cause: BaseException | None) -> str:
+    """What helps where the disk takes nothing any more; empty for any other error."""
+    if getattr(cause, "sqlite_errorcode", 0) & _PRIMARY_CODE not in _NO_ROOM:
+        return ""
+    return (
+        " SQLite needs a little room beside the file even to read it: where its disk is full or read-only, copy it to "
+        "another one to look at it."
     )
 
 

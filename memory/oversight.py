@@ -217,6 +217,10 @@ class Oversight:
         by_id = {one.id: one for one in await store.get(reach, [hit.record_id for hit in hits])}
         return [by_id[hit.record_id] for hit in hits if hit.record_id in by_id]
 
+    async def try_writing(self) -> None:
+        """See whether the database can be written, of which nothing changes. Raises DatabaseUnavailable."""
+        await self._services.database.try_writing()
+
     async def note(self, scope: Scope, *, by: By, action: str, detail: str = "") -> None:
         """Write a look into the audit log."""
         async with self._services.database.transaction() as tx:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -285,6 +287,39 @@ def test_the_doctor_names_a_kind_of_memory_that_cannot_be_searched(kept: Kept, k
     [found] = [finding for finding in json.loads(ill.out) if finding["name"] == "sources"]
     assert (ill.code, found["verdict"]) == (1, "failed")
     assert found["sentence"].startswith("Could not be searched: fact")
+
+
+@contextmanager
+def full_disk(database: Path) -> Iterator[None]:
+    """No file can grow, while the bot holds the database open: what it has beside it is there already."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with closing(sqlite3.connect(database)) as held:
+        held.execute("SELECT count(*) FROM messages").fetchall()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+        try:
+            yield
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_on_a_full_disk_what_is_kept_can_be_read_and_the_doctor_says_that_nothing_can_be_written(
+    kept: Kept, keepsake: Command, tmp_path: Path
+) -> None:
+    data = tmp_path / "copy"
+    shutil.copytree(kept.folder / "data", data)
+    where = ("--person", "console:ann", "--data-dir", str(data))
+    with full_disk(data / "keepsake.db"):
+        shown = keepsake("memory", "show", *where)
+        ill = keepsake("doctor", "--json", "--data-dir", str(data))
+        lost = keepsake("memory", "store", "--text", "Tea.", "--audience", "dm", *where)
+    assert shown.code == 0
+    assert "heard by dm" in shown.out
+    assert "The audit log of console:ann could not be written. The database cannot be used:" in shown.err
+    [finding] = [one for one in json.loads(ill.out) if one["name"] == "database"]
+    assert finding["verdict"] == "failed"
+    assert "have room" in finding["sentence"]
+    assert (lost.code, lost.out) == (1, "")
+    assert "copy it to another one to look at it" in lost.err
 
 
 def test_the_doctor_says_in_its_exit_code_whether_the_bot_can_work(keepsake: Command) -> None:
