@@ -8,12 +8,13 @@ secret never stands in a report or a log.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError, model_validator
+from pydantic import SecretStr, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -24,6 +25,9 @@ from bot.config.process import ProcessSettings
 from bot.env_file import unreadable_lines
 from memory.errors import MemorySystemError
 from memory.parameters import ToolNames
+
+_SENDABLE = re.compile(r"[!-~]+")
+_MAYBE_SECRET = re.compile(r"(?<=://)[^/@\s]*@|(?<=\?).+")  # of an address: its user, and what it is asked with
 
 
 class ConfigurationError(MemorySystemError):
@@ -40,6 +44,24 @@ class Settings(ProcessSettings, BudgetSettings, MemorySettings, PlatformSettings
     model_config = SettingsConfigDict(
         env_file=".env", env_file_encoding="utf-8", env_ignore_empty=True, extra="ignore", frozen=True
     )
+
+    @field_validator(
+        "anthropic_api_key",
+        "discord_token",
+        "slack_bot_token",
+        "slack_app_token",
+        "slack_signing_secret",
+        "turso_auth_token",
+    )
+    @classmethod
+    def _can_be_sent(cls, secret: SecretStr | None) -> SecretStr | None:
+        """Others stand in the message of the error that a client raises when it is to send them, and so in logs."""
+        if secret is None:
+            return None
+        plain = secret.get_secret_value().strip()
+        if not _SENDABLE.fullmatch(plain):
+            raise ValueError("it holds a space, a line break or a character that no token has; copy it once more")
+        return SecretStr(plain)
 
     @model_validator(mode="after")
     def _check_together(self) -> Settings:
@@ -152,5 +174,6 @@ def _problem(detail: ErrorDetails) -> str:
     field = Settings.model_fields.get(name.lower())
     example = f" Example: {name.upper()}={field.examples[0]}" if field and field.examples else ""
     secret = field is not None and "SecretStr" in str(field.annotation)
-    got = "" if secret or detail["type"] == "missing" else f" (got {str(detail['input'])[:80]!r})"
+    shown = _MAYBE_SECRET.sub("...", str(detail["input"]))[:80]
+    got = "" if secret or detail["type"] == "missing" else f" (got {shown!r})"
     return f"{name.upper()}: {problem}{got}.{example}"

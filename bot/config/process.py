@@ -74,6 +74,8 @@ class ProcessSettings(BaseModel):
         at_home = address.scheme == "http" and address.hostname in _LOOPBACK
         if not address.hostname or not (address.scheme in _ENCRYPTED or at_home):
             raise ValueError("it must begin with libsql:// or https:// (http:// only for this very machine)")
+        if address.query or address.username or address.password:
+            raise ValueError("a token in it would stand in logs; leave it out and set TURSO_AUTH_TOKEN")
         return value
 
     @field_validator("model_prices")

@@ -143,6 +143,28 @@ def test_settings_that_cannot_stand_together_are_named(variables: dict[str, obje
     assert problem.startswith(f"{name}: ")
 
 
+@pytest.mark.parametrize("token", ["eyJ\nhidden", "eyJ hidden", "eyJhidden…"])
+@pytest.mark.parametrize("name", ["turso_auth_token", "anthropic_api_key", "discord_token", "slack_bot_token"])
+def test_a_token_that_cannot_be_sent_is_refused_and_not_shown(name: str, token: str) -> None:
+    [problem] = problems(**{name: token})
+    assert problem.startswith(f"{name.upper()}: it holds a space, a line break")
+    assert "hidden" not in problem
+
+
+def test_what_stands_around_a_token_is_no_part_of_it() -> None:
+    settings = load_settings({"anthropic_api_key": "sk-ant-1\n"}, env_file=None)
+    assert settings.anthropic_api_key is not None
+    assert settings.anthropic_api_key.get_secret_value() == "sk-ant-1"
+
+
+@pytest.mark.parametrize("address", ["libsql://me:hidden@a.turso.io", "libsql://a.turso.io?authToken=hidden"])
+def test_a_token_in_the_address_of_the_mirror_is_refused_and_not_shown(address: str) -> None:
+    [problem] = problems(turso_url=address)
+    assert "set TURSO_AUTH_TOKEN" in problem
+    assert "a.turso.io" in problem
+    assert "hidden" not in problem
+
+
 def test_an_embedder_whose_extra_is_missing_is_named_with_the_way_to_install_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
