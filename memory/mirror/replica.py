@@ -142,8 +142,9 @@ class Replica:
                 ``digest_of``.
         """
         with _said_plainly():
+            for table in self._tables:
+                self._forget(table, agents)
             for row in agents:
-                self._forget(row)
                 self._append(row)
             self._connection.commit()
 
@@ -151,14 +152,14 @@ class Replica:
         """Close the files."""
         self._connection.close()
 
-    def _forget(self, row: Row) -> None:
-        for table in self._tables:
-            query = f"SELECT DISTINCT agent_id FROM {table} WHERE {_IS_OURS}"
-            for (agent,) in self._connection.execute(query).fetchall():
-                if digest_of(agent) == row["agent_id"]:
-                    old = "device = ? AND seq < ?" if follows(row) else "(device <> ? OR seq < ?)"
-                    origin = (agent, row["device"], row["seq"])
-                    self._connection.execute(f"DELETE FROM {table} WHERE agent_id = ? AND {old}", origin)
+    def _forget(self, table: str, erasures: Sequence[Row]) -> None:
+        query = f"SELECT DISTINCT agent_id FROM {table} WHERE {_IS_OURS}"
+        agents = {digest_of(agent): agent for (agent,) in self._connection.execute(query).fetchall()}
+        for row in erasures:
+            if row["agent_id"] in agents:
+                old = "device = ? AND seq < ?" if follows(row) else "(device <> ? OR seq < ?)"
+                origin = (agents[row["agent_id"]], row["device"], row["seq"])
+                self._connection.execute(f"DELETE FROM {table} WHERE agent_id = ? AND {old}", origin)
 
     def _append(self, row: Row) -> bool:
         table, record = row["table"], (row["agent_id"], row["record"])
