@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import BigInteger, Row, and_, bindparam, delete, func, insert, select, text, type_coerce, update
+from sqlalchemy import Row, and_, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
@@ -24,16 +24,14 @@ from memory.ports import Clock
 from memory.records import Scope, scope_slug
 from memory.schema import (
     PERSONAL_TABLES,
-    UtcDateTime,
     hot_versions,
-    messages,
     mirror_changes,
     mirror_erasures,
     mirror_seen,
     mirror_state,
-    sessions,
     tree_nodes,
 )
+from memory.stores.mirror_rows import rows_by_record
 from memory.stores.mirrored import ERASED, NOW_IN_SQL, Mirrored, record_in_sql, triggers_of
 from memory.stores.scoped import (
     delete_scope,
@@ -305,45 +303,6 @@ class MirrorChangeStore:
         for table, identity in tables or [(hot_versions.name, ()), (tree_nodes.name, ())]:
             record = record_in_sql(identity, "mine")
             await tx.connection.execute(text(_FILL.format(name=name, record=record, now=NOW_IN_SQL, table=table)))
-
-
-async def rows_by_record(
-    connection: AsyncConnection,
-    scope: Scope,
-    store: Mirrored,
-    records: Collection[str] | None,
-    *,
-    kept_alone: bool = False,
-) -> dict[str, dict[str, Any]]:
-    """Rows of a scope by their identity.
-
-    Args:
-        connection: where to read.
-        scope: whose.
-        store: which rows.
-        records: their identities; None for all.
-        kept_alone: leave out what was said off the record.
-    """
-    mine = in_scope(store.table, scope)
-    if store.identity == ("id",) and records is not None:
-        ids = [int(record.strip("[]")) for record in records]
-        mine = and_(mine, store.table.c.id.in_(ids))
-    if kept_alone and store.table is messages:
-        off_record = select(sessions.c.id).where(in_scope(sessions, scope), sessions.c.kept.is_(False))
-        mine = and_(mine, store.table.c.session_id.not_in(off_record))
-    raw = [
-        type_coerce(store.table.c[name], BigInteger).label(f"raw_{name}")
-        for name in store.identity
-        if isinstance(store.table.c[name].type, UtcDateTime)
-    ]
-    found = {}
-    for row in (await connection.execute(select(store.table, *raw).where(mine))).mappings():
-        values = dict(row)
-        identity = {name: values.get(f"raw_{name}", values[name]) for name in store.identity}
-        record = store.record_of(identity)
-        if records is None or record in records:
-            found[record] = {name: values[name] for name in store.columns}
-    return found
 
 
 def digest_of(scope: Scope) -> str:

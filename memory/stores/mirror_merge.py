@@ -22,7 +22,7 @@ from memory.database import Transaction
 from memory.records import Scope
 from memory.schema import block_versions, procedure_versions, procedures
 from memory.stores.blocks import BlockStore
-from memory.stores.mirror_changes import rows_by_record
+from memory.stores.mirror_rows import rows_by_record
 from memory.stores.mirrored import Mirrored
 from memory.stores.scoped import in_scope
 from memory.stores.search import SearchStore
