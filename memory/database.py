@@ -301,8 +301,8 @@ def _room_for_reading(cause: BaseException | None) -> str:
     if getattr(cause, "sqlite_errorcode", 0) & _PRIMARY_CODE not in _NO_ROOM:
         return ""
     return (
-        " SQLite needs a little room beside the file even to read it: where its disk is full or read-only, copy it to "
-        "another one to look at it."
+        " SQLite needs a little room beside the file even to read it: where its disk is full or read-only, copy it, with "
+        "the -wal beside it if there is one, to another disk to look at it."
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -47,7 +48,10 @@ async def lived(folder: Path, *said: str) -> Path:
     return folder / "keepsake.db"
 
 
-async def words_in(folder: Path) -> list[str]:
+async def words_in(folder: Path, *, of: Path | None = None) -> list[str]:
+    """What somebody said by the database of a folder, which is a copy of another one where that is given."""
+    if of is not None:
+        shutil.copy(of, folder / "keepsake.db")
     async with running(folder) as world:
         found = await world.system.stores.recall.export(ANN)
         return [row["parts"][0]["text"] for row in found if row["role"] == "user"]
@@ -188,3 +192,34 @@ async def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
     with pytest.raises(BackupFailed, match="cannot be used"):
         back_up(database, tmp_path / "file" / "copy.db", tables=TABLES, progress=silent)
     assert read_back(database, tables=TABLES).rows["messages"] == 2
+
+
+async def test_a_restore_that_dies_at_any_step_loses_nothing_and_can_be_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy.db"
+    back_up(await lived(tmp_path / "old", "I keep bees."), copy, tables=TABLES, progress=silent)
+    present = await lived(tmp_path / "present", "I keep hens.")
+    deaths: list[Path] = []
+
+    def dying(step: Callable[..., None]) -> Callable[..., None]:
+        """What the disk holds before each step that the operating system is asked for."""
+
+        def snapshot(*arguments: object) -> None:
+            deaths.append(tmp_path / f"death-{len(deaths)}")
+            shutil.copytree(present.parent, deaths[-1])
+            step(*arguments)
+
+        return snapshot
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", dying(os.replace))
+        patched.setattr(os, "fsync", dying(os.fsync))
+        restore(copy, present, replace=True)
+    assert len(deaths) == 4
+    for folder in deaths:
+        old = next(folder.glob("keepsake.db.before-restore-*"), folder / "keepsake.db")
+        assert await words_in(made(folder / "old"), of=old) == ["I keep hens."], f"died at {folder.name}"
+        restore(copy, folder / "keepsake.db", replace=True)
+        assert await words_in(folder) == ["I keep bees."], f"died at {folder.name}"
+        assert not list(folder.glob("*.unfinished"))
