@@ -223,7 +223,7 @@ async def open_database(url: str) -> Database:
         DatabaseUnavailable: it cannot be opened or written.
         DatabaseTooNew: it was written by a newer version.
     """
-    address = _parsed(url)
+    address = parsed(url)
     if address.drivername == "sqlite":
         address = address.set(drivername="sqlite+aiosqlite")
     if address.drivername != "sqlite+aiosqlite":
@@ -265,7 +265,8 @@ async def open_database(url: str) -> Database:
     return database
 
 
-def _parsed(url: str) -> URL:
+def parsed(url: str) -> URL:
+    """The parts of a database's address. Raises DatabaseUnavailable, without the address, where it is none."""
     try:
         return make_url(url)
     except ArgumentError as error:  # its text may hold a password
@@ -301,8 +302,8 @@ def _room_for_reading(cause: BaseException | None) -> str:
     if getattr(cause, "sqlite_errorcode", 0) & _PRIMARY_CODE not in _NO_ROOM:
         return ""
     return (
-        " SQLite needs a little room beside the file even to read it: where its disk is full or read-only, copy it, with "
-        "the -wal beside it if there is one, to another disk to look at it."
+        " SQLite needs a little room beside the file even to read it: where its disk is full or read-only, copy it, "
+        "with the -wal beside it if there is one, to another disk to look at it."
     )
 
 

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, BeforeValidator, SecretStr, field_validator
-from sqlalchemy import make_url
 
 from bot.config.fields import YEAR_HOURS, setting
+from memory.database import parsed
 from memory.mirror.process import MirrorAddress
 
 _PRICE = re.compile(r"([\w.-]+)=(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?)")
@@ -105,8 +105,12 @@ class ProcessSettings(BaseModel):
 
     @property
     def database_file(self) -> Path | None:
-        """The file that everything is kept in; None where the address names none."""
-        name = make_url(self.database_address).database
+        """The file that everything is kept in; None where the address names none.
+
+        Raises:
+            DatabaseUnavailable: DATABASE_URL is no address.
+        """
+        name = parsed(self.database_address).database
         return None if not name or name == ":memory:" else Path(name)
 
 

@@ -255,10 +255,11 @@ def test_wrong_settings_are_named_all_at_once_without_a_secret(keepsake: Command
 
 
 def test_a_database_address_that_is_none_is_a_sentence_without_the_address(keepsake: Command) -> None:
-    ended = keepsake("memory", "show", "--person", "console:ann", DATABASE_URL="secret@@nowhere")
-    assert (ended.code, ended.out) == (1, "")
-    assert "DATABASE_URL" in ended.err
-    assert "secret" not in ended.err
+    for command in (("memory", "show", "--person", "console:ann"), ("backup", "copy.db"), ("run",)):
+        ended = keepsake(*command, DATABASE_URL="secret@@nowhere")
+        assert (ended.code, ended.out) == (1, "")
+        assert "DATABASE_URL" in ended.err
+        assert "secret" not in ended.err
 
 
 def test_the_doctor_lists_every_mcp_server(keepsake: Command, tmp_path: Path) -> None:
