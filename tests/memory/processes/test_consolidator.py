@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, Engine, event
 
 from memory.errors import ModelUnavailable
 from memory.parameters import MemoryParameters
@@ -52,23 +55,32 @@ class House:
         rows = await self.stores.warm.export(ANN)
         return {row["text"]: row["tier"] for row in rows if row["removed_at"] is None}
 
+    async def at_hand(self) -> object:
+        return shown_value(await self.stores.hot.shown(ANN))
+
     async def undo(self, job: str) -> None:
         await self.system.oversight.undo.take_back(ANN, origin_of(job), by=OPERATOR)
 
 
-@pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[House]:
-    clock, model = FakeClock(), ScriptedModel(default="no JSON")
+@asynccontextmanager
+async def opened(folder: Path, clock: FakeClock) -> AsyncIterator[House]:
+    model = ScriptedModel(default="no JSON")
     async with open_memory(
-        database_url=await database_in(tmp_path),
+        database_url=await database_in(folder),
         embedder=HashEmbedder(),
         counter=WordTokenCounter(),
         memory_model=model,
         parameters=MemoryParameters(time_zone="Europe/Oslo"),
         clock=clock,
-        notes_folder=tmp_path / "notes",
+        notes_folder=folder / "notes",
     ) as system:
-        yield House(system, clock, model, tmp_path)
+        yield House(system, clock, model, folder)
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[House]:
+    async with opened(tmp_path, FakeClock()) as house:
+        yield house
 
 
 async def test_what_faded_is_archived_and_the_report_says_so(house: House) -> None:
@@ -229,3 +241,31 @@ async def test_erasing_a_person_deletes_the_page_too(house: House) -> None:
     assert house.page.exists()
     await house.system.privacy.erase(ANN.person)
     assert not house.page.parent.exists()
+
+
+async def test_a_consolidation_that_dies_before_any_commit_loses_nothing_and_is_done_by_the_next(
+    house: House, tmp_path: Path
+) -> None:
+    await house.keep("A passing remark")
+    house.clock.advance(days=31)
+    await house.keep("Moved to Oslo.", importance=0.8)
+    deaths: list[Path] = []
+
+    def snapshot(_connection: Connection) -> None:
+        deaths.append(tmp_path / f"death-{len(deaths)}")
+        deaths[-1].mkdir()
+        for file in (tmp_path / "keepsake.db", tmp_path / "keepsake.db-wal"):
+            shutil.copy(file, deaths[-1])
+
+    event.listen(Engine, "commit", snapshot)
+    try:
+        await house.system.consolidator.run(ANN, Mode.FULL)
+    finally:
+        event.remove(Engine, "commit", snapshot)
+    assert deaths
+    for folder in deaths:
+        async with opened(folder, house.clock) as again:
+            assert set(await again.kept()) == set(await house.kept()), f"died before {folder.name}"
+            await again.system.consolidator.run(ANN, Mode.FULL)
+            assert await again.kept() == await house.kept()
+            assert await again.at_hand() == await house.at_hand()
