@@ -18,7 +18,6 @@ import structlog
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.mirror.replica import Row, follows
-from memory.policy.export.json_rows import json_ready
 from memory.policy.hot_state import from_value
 from memory.processes.indexer import Indexer
 from memory.records import Change, Scope, scope_from_slug
@@ -117,16 +116,6 @@ class MirrorTaking:
 
     async def _count(self, scope: Scope, tx: Transaction) -> None:
         await self._tree.restore(scope, tx, ())
-
-    def as_critical(
-        self, state: Mapping[str, Any] | None, nodes: Sequence[Mapping[str, Any]], *, at: datetime
-    ) -> dict[str, Any]:
-        """The hot state and the tree of a scope as the mirror has them."""
-        return {
-            "hot_state": None if state is None else json_ready(state),
-            "tree_nodes": [json_ready(node) for node in nodes],
-            "timestamp": at.isoformat(),
-        }
 
     async def _take_rows(
         self, scope: Scope, tx: Transaction, store: Mirrored, rows: Sequence[Row], incoming: Mapping[str, Incoming]

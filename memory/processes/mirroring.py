@@ -21,14 +21,15 @@ from memory.database import Database
 from memory.errors import MemorySystemError, MirrorUnavailable
 from memory.ids import IdSource
 from memory.mirror.process import MirrorProcess
-from memory.mirror.replica import Row
+from memory.mirror.replica import follows
 from memory.ports import Clock
 from memory.processes.mirror_taking import EraseDue, MirrorTaking
-from memory.records import Job, Tier, scope_slug
+from memory.processes.mirror_telling import MirrorTelling
+from memory.records import Job
 from memory.stores.hot import HotStore
 from memory.stores.jobs import JobStore
-from memory.stores.mirror_changes import MirrorChange, MirrorChangeStore, MirrorErasure
-from memory.stores.mirrored import COLD, CRITICAL, ERASED, MESSAGES, Mirrored, tables_of
+from memory.stores.mirror_changes import MirrorChangeStore
+from memory.stores.mirrored import COLD, ERASED, MESSAGES, Mirrored, tables_of
 from memory.stores.tree import TreeStore
 
 _log = structlog.get_logger(__name__)
@@ -36,7 +37,6 @@ _log = structlog.get_logger(__name__)
 MIRROR = "mirror"
 """The kind of the job that follows a conversation."""
 
-_ROWS_AT_ONCE = 500  # to be told in one push
 _TAKEN_AT_ONCE = 200  # in one transaction, for which whoever writes meanwhile waits
 _PAUSES = (5, 10, 20, 40, 60)  # seconds
 _ERASING_SECONDS = 15  # for which somebody waits who has asked to be erased
@@ -80,12 +80,11 @@ class Mirroring:
         self._changes = changes
         self._taking = taking
         self._jobs = jobs
-        self._hot = hot
-        self._tree = tree
-        self._ids = ids
         self._clock = clock
         self._stores = {store.name: store for store in stores}
-        self._device = ""
+        self._telling = MirrorTelling(
+            process, database=database, changes=changes, hot=hot, tree=tree, ids=ids, clock=clock, stores=stores
+        )
         self._failures = 0
         self._due: datetime | None = None
         self._to_forget = False  # whether the copy holds words of somebody who is erased
@@ -99,7 +98,7 @@ class Mirroring:
             erase_due: erases scopes for good, as many as it is given.
         """
         self._taking.erase_by(erase_due)
-        self._device = await self._changes.watch(tuple(self._stores.values()))
+        self._telling.as_device(await self._changes.watch(tuple(self._stores.values())))
 
     async def after_conversation(self, job: Job) -> None:
         """Do the job that follows a conversation: have the mirror told soon."""
@@ -137,7 +136,7 @@ class Mirroring:
                 await self._take_in((ERASED,), None)
                 await self._tell_of_erasures()  # first, lest what others said of somebody erased here comes back
                 await self._take_in(self._tables, None)
-                while await self._tell_some():
+                while await self._telling.tell_some():
                     await self._tell_of_erasures()
             except MemorySystemError:
                 self._failures += 1
@@ -219,7 +218,7 @@ class Mirroring:
             while rows := await self._process.since(table, known, limit=_TAKEN_AT_ONCE):
                 known = known | {row["device"]: row["seq"] for row in rows}  # they come in the order of their numbers
                 await self._taking.take(table, rows, known, self._stores)
-                self._to_forget |= table == ERASED
+                self._to_forget |= table == ERASED and not all(map(follows, rows))
                 done += len(rows)
                 if on_progress is not None:
                     on_progress(done, max(done, total))
@@ -229,74 +228,7 @@ class Mirroring:
         return done
 
     async def _tell_of_erasures(self) -> None:
-        if not await self._changes.erasures():
-            return
-        async with self._database.transaction() as tx:
-            erasures = await self._changes.numbered_erasures(tx)
-        rows = [self._erasure_row(erasure) for erasure in erasures]
-        self._to_forget = True
-        await self._process.erase(rows)
-        await self._process.exchange(pull=False)
-        async with self._database.transaction() as tx:
-            await self._changes.erased_there(tx, erasures)
-            await self._changes.note_seen(tx, table=ERASED, seen={self._device: erasures[-1].id})
-        _log.info("mirror_erased", scopes=len(erasures))
-
-    async def _tell_some(self) -> bool:
-        """Tell the mirror of the oldest changes; whether there were any."""
-        changes = await self._changes.pending(limit=_ROWS_AT_ONCE)
-        if not changes:
-            return False
-        if await self._changes.erasures():
-            return True  # to be told first: what follows them has higher numbers
-        rows = [row for store in {change.store for change in changes} for row in await self._rows_of(store, changes)]
-        await self._process.append(rows)
-        await self._process.exchange(pull=False)
-        async with self._database.transaction() as tx:
-            await self._changes.mirrored(tx, changes)
-            for table in {row["table"] for row in rows}:
-                newest = max(row["seq"] for row in rows if row["table"] == table)
-                await self._changes.note_seen(tx, table=table, seen={self._device: newest})
-        _log.info("mirrored", rows=len(rows))
-        return True
-
-    async def _rows_of(self, store: str, changes: Sequence[MirrorChange]) -> list[Row]:
-        """What the mirror is told of a store's changes."""
-        mine = [change for change in changes if change.store == store]
-        if store == CRITICAL:
-            return [await self._critical(change) for change in mine]
-        if store not in self._stores:
-            return []  # it was mirrored once, and is no more
-        mirrored = self._stores[store]
-        present = await self._database.read_in_one_trip(lambda: self._changes.present(mirrored, mine))
-        rows = []
-        for change in mine:
-            data = present.get((change.scope, change.record))
-            told = self._row(mirrored.remote, scope_slug(change.scope), change.record, change.changed_at, data)
-            rows.append(_in_its_table(told) if store == "entries" else told)
-        return rows
-
-    async def _critical(self, change: MirrorChange) -> Row:
-        state = await self._hot.newest_row(change.scope)
-        nodes = await self._tree.export(change.scope)
-        data = self._taking.as_critical(state, nodes, at=self._clock.now()) if state or nodes else None
-        return self._row(CRITICAL, scope_slug(change.scope), change.record, change.changed_at, data)
-
-    def _erasure_row(self, erasure: MirrorErasure) -> Row:
-        record = f"{self._device} {'follows' if erasure.follows else 'erases'}"  # each device tells for itself
-        data = {"follows": erasure.follows, "number": erasure.id}
-        return self._row(ERASED, erasure.digest, record, erasure.erased_at, data) | {"seq": erasure.id}
-
-    def _row(self, table: str, agent: str, record: str, changed_at: datetime, data: Row | None) -> Row:
-        return {
-            "table": table,
-            "agent_id": agent,
-            "record": record,
-            "device": self._device,
-            "seq": self._ids.next(),
-            "updated_at": round(changed_at.timestamp() * 1000),
-            "data": data,
-        }
+        self._to_forget |= await self._telling.tell_of_erasures() > 0
 
 
 def without_mirror(database: Database, jobs: JobStore) -> Callable[[Job], Awaitable[None]]:
@@ -313,10 +245,3 @@ def _tell_of_breakdown(task: asyncio.Task[None]) -> None:
     """An exchange that broke down is a mistake of ours; the next one goes on from what is noted."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.error("mirror_broke", exc_info=error)
-
-
-def _in_its_table(told: Row) -> Row:
-    """An entry stands either among those of the archive or among the others, and moves from one to the other."""
-    archived = told["data"] is not None and told["data"]["tier"] == Tier.COLD.value
-    here, beside = (COLD, told["table"]) if archived else (told["table"], COLD)
-    return told | {"table": here, "beside": beside}
