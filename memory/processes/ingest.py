@@ -24,7 +24,7 @@ from memory.policy.distillation import details_of, distilled
 from memory.policy.fact_text import text_hash
 from memory.ports import ChatModel, Clock
 from memory.processes.consolidator import MEMORY_PAGE, Ingested
-from memory.prompt.distilling import note_request
+from memory.prompt.distilling import MOST_OF_NOTE, note_request
 from memory.records import Change, NewEntry, Scope
 from memory.stores.consent import ConsentStore
 from memory.stores.notes_read import NotesReadStore
@@ -180,7 +180,9 @@ class NoteIngest:
         self, scope: Scope, note: _Note, report: IngestReport, model: ChatModel | None, *, job: str, dry_run: bool
     ) -> IngestReport:
         said = None if model is None else await self._asked(scope, note, model)
-        found = await asyncio.to_thread(facts_in, note.own) if said is None else said
+        # What a model is not shown of a long note is read by rule.
+        by_rule = await asyncio.to_thread(facts_in, note.own if said is None else note.own[MOST_OF_NOTE:])
+        found = [*(said or ()), *by_rule]
         lacking = await asyncio.to_thread(completeness_of, note.own)
         new = await self._unknown(scope, found) if dry_run else await self._stored(scope, note, found, job=job)
         return replace(

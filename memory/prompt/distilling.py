@@ -15,10 +15,11 @@ from memory.prompt.sections import block, template
 
 DISTILL = "distill"
 READ_NOTE = "read_note"
+MOST_OF_NOTE = 3_000
+"""Characters of a note that a model is shown."""
 
 _MOST_CHARACTERS = 1_000
 _MAX_OUTPUT_TOKENS = 200
-_MOST_OF_NOTE = 3_000  # characters
 _MAX_TOKENS_OF_NOTE = 2_048
 _DISTILLED: Mapping[str, Any] = object_of(
     fact=TEXT,
@@ -48,7 +49,7 @@ def note_request(note: str, categories: Iterable[str]) -> ModelRequest:
         note: of which the first three thousand characters are shown.
         categories: the paths that are known.
     """
-    material = (block("category_tree", "\n".join(categories)), block("note", note[:_MOST_OF_NOTE]))
+    material = (block("category_tree", "\n".join(categories)), block("note", note[:MOST_OF_NOTE]))
     return ModelRequest(
         system=(SystemBlock(name=READ_NOTE, text=template(READ_NOTE).strip()),),
         messages=(user_message("\n".join(material)),),

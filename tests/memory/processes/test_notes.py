@@ -161,12 +161,12 @@ async def test_a_model_is_asked_first_and_the_rule_where_it_fails(tmp_path: Path
     answer = json.dumps({"facts": [{"text": "User planted quinces", "category": "garden", "importance": 0.8}]})
     model = ScriptedModel(answer, ModelUnavailable("no"), "no JSON")
     async with house_in(tmp_path, model) as house:
-        house.write("- [x] Planted the quinces" + "x" * 3_000, "a.md")
+        house.write("- [x] Planted the quinces" + "x" * 3_000 + "\n- [x] Oiled the gate", "a.md")
         house.write("- [x] Bought a fence", "b.md")
         house.write("- [x] Sold the car", "c.md")
         report = await house.read()
-        assert (report.mode, report.llm_fallbacks, report.facts_stored) == ("llm", 2, 3)
-        assert await house.kept() == ["Bought a fence", "Sold the car", "User planted quinces"]
+        assert (report.mode, report.llm_fallbacks, report.facts_stored) == ("llm", 2, 4)
+        assert await house.kept() == ["Bought a fence", "Oiled the gate", "Sold the car", "User planted quinces"]
         shown = model.requests[0].messages[0].text
         assert "projects" in shown
         assert "x" * 2_900 in shown
