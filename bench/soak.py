@@ -41,7 +41,7 @@ from bench.soak_town import (
     unfinished,
 )
 from memory.ports import SystemClock
-from tests.blackbox.process import Keepsake, Services, keepsake_run, log_is_clean, services
+from tests.blackbox.process import Keepsake, Services, keepsake_run, services, unclean_lines
 from tests.doubles.discord import Scripted as DiscordScripted
 from tests.doubles.slack import BOT_ID, Delivery, cut, rate_limited, server_error
 
@@ -235,8 +235,7 @@ class _Run:
         ]
         problems += self._unanswered(answers)
         problems += self._disorder(answers)
-        if not log_is_clean(self.keepsake):
-            problems.append("The log shows a traceback or a secret.")
+        problems += [f"The log shows {line}" for line in unclean_lines(self.keepsake)]
         half = self.rss[len(self.rss) // 4 : len(self.rss) // 2] or self.rss
         return Outcome(
             answered=len(echoes),

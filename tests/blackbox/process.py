@@ -237,5 +237,10 @@ def words_asked(body: Body) -> str | None:
 
 def log_is_clean(keepsake: Keepsake, *also_secret: str) -> bool:
     """Whether the output shows no traceback and no token."""
-    secrets = (API_KEY, DISCORD_TOKEN, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, *also_secret)
-    return not any(sign in keepsake.stderr for sign in ("Traceback", *secrets))
+    return not unclean_lines(keepsake, *also_secret)
+
+
+def unclean_lines(keepsake: Keepsake, *also_secret: str) -> list[str]:
+    """The lines of the output that show a traceback or a token."""
+    signs = ("Traceback", API_KEY, DISCORD_TOKEN, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, *also_secret)
+    return [line for line in keepsake.stderr.splitlines() if any(sign in line for sign in signs)]
