@@ -91,7 +91,7 @@ class Answering:
 
     async def _take_turn(self, task: Task, memory: PersonMemory) -> None:
         exchange: Exchange | None = None
-        failed, crowded = False, True
+        crowded = True
         try:
             async with task.channel.typing(task.incoming.conversation, task.incoming.id):
                 read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
@@ -110,12 +110,18 @@ class Answering:
         except MemorySystemError as error:
             _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
             reply = replies.trouble(error)
-            failed = True
+            if exchange is not None:
+                await self._learn_all_the_same(memory, exchange)
         await self._delivery.deliver(task, reply)
         if exchange is not None:
-            if failed:
-                await memory.learn_unanswered(exchange)
             await memory.keep_small(exchange, tools=self._agent.tools, crowded=crowded)
+
+    async def _learn_all_the_same(self, memory: PersonMemory, exchange: Exchange) -> None:
+        # Before the answer is out: nobody comes back to a message that is answered, should the process die.
+        try:
+            await memory.learn_unanswered(exchange)
+        except MemorySystemError as error:
+            _log.warning("not_learned", exchange=exchange.user.id, error=str(error), kind=type(error).__name__)
 
     async def _store(self, task: Task, memory: PersonMemory, exchange: Exchange, result: TurnResult) -> bool:
         """Store what the turn adds, and count its tokens; whether the window may hold too much by now."""

@@ -2,17 +2,20 @@
 
 import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
+from bot.chat import OutgoingMessage
 from bot.tool_table import TOOL_TABLE
 from memory.errors import ModelOverloaded
 from memory.messages import ModelRequest
 from memory.parameters import MemoryParameters, Preset
 from memory.records import Candidate, Change, FactState
-from tests.fakes import FakeClock, ScriptedModel
+from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
 from tests.world import World, running
 
 EMPTY = json.dumps({"candidates": []})
@@ -169,6 +172,21 @@ async def test_a_message_whose_turn_failed_teaches_all_the_same(tmp_path: Path) 
     async with running(tmp_path, model=chat, memory_model=model) as world:
         assert "overloaded" in await world.say("My cat is called Tom")
         assert await known(world) == ["User has a cat called Tom"]
+
+
+async def test_what_a_failed_turn_teaches_is_noted_before_the_apology_is_out(tmp_path: Path) -> None:
+    class Watching(RecordingChannel):
+        """Knows which jobs there were when an answer left."""
+
+        async def send(self, message: OutgoingMessage) -> tuple[str, ...]:
+            with closing(sqlite3.connect(tmp_path / "keepsake.db")) as database:
+                noted.extend(key for (key,) in database.execute("SELECT key FROM jobs WHERE key LIKE 'learn:%'"))
+            return await super().send(message)
+
+    noted: list[str] = []
+    async with running(tmp_path, model=ScriptedModel(ModelOverloaded("busy")), channel=Watching()) as world:
+        assert "overloaded" in await world.say("My cat is called Tom")
+    assert len(noted) == 1
 
 
 async def test_an_unknown_number_costs_only_its_own_operation(tmp_path: Path) -> None:
