@@ -118,7 +118,7 @@ KNOWN = {"garden", "work/bot", "active_context/events"}
         ('[{"path": "garden", "relevance": 0.9, "reason": "plants"}]', ["garden"]),
         ('```json\n[{"path": "garden", "relevance": 0.31}]\n```', ["garden"]),
         ('Sure: [{"path": "garden", "relevance": 0.3}]', []),
-        ('[{"path": "nowhere", "relevance": 1}, {"path": " work/bot/", "relevance": 1}]', ["work/bot"]),
+        ('[{"path": "nowhere", "relevance": 1}, {"path": "/garden/", "relevance": 1}]', ["garden"]),
         ('{"categories": [{"path": "active_context/events", "relevance": 0.5}]}', ["active_context/events"]),
         ('[{"path": "garden", "relevance": 0.4}, {"path": "work/bot", "relevance": 0.8}]', ["work/bot", "garden"]),
         ('[{"path": "garden", "relevance": true}, {"path": "garden", "relevance": "high"}, 3, {"path": 4}]', []),
