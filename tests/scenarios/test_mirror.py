@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from memory.mirror.process import MirrorAddress
 from memory.privacy import MirrorErasure
 from memory.processes.mirroring import Mirroring
 from memory.records import Change, HotItem, Scope
-from memory.stores.mirrored import STORES
+from memory.stores.mirrored import STORES, tables_of
 from tests.doubles.bad_line import BadLine, Trouble, bad_line
 from tests.doubles.turso_server import TursoServer, turso_server
 from tests.fakes import FakeClock, ScriptedModel
@@ -329,6 +329,9 @@ async def test_who_is_erased_is_gone_from_the_mirror_and_from_other_machines(
         await mirror_of(restored).restore()
         assert await restored.system.privacy.scopes_of(ANN.person) == []
         assert await restored.system.privacy.scopes_of("console:ben") == []
+    with closing(sync.connect(str(tmp_path / "look.db"), remote_url=server.url)) as hosted:
+        for table in tables_of(STORES):
+            assert hosted.execute(f"SELECT data FROM {table} WHERE data LIKE '%quetzals%'").fetchall() == [], table
 
 
 async def test_who_comes_back_after_an_erasure_is_remembered_anew(tmp_path: Path, server: TursoServer) -> None:
