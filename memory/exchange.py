@@ -6,10 +6,9 @@ been erased meanwhile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from memory.errors import PersonErased
-from memory.ports import EmbeddedQuery
 from memory.records import Reach, Scope, Session, StoredMessage
 from memory.stores.sessions import SessionStore
 
@@ -42,12 +41,10 @@ class Exchange:
     Attributes:
         user: the person's stored message.
         session: the session it belongs to.
-        embedded: its text's vectors; None where it is not searched for, or the embedder failed.
     """
 
     user: StoredMessage
     session: Session
-    embedded: EmbeddedQuery | None = field(default=None, compare=False)
 
 
 async def present_session(sessions: SessionStore, exchange: Exchange) -> Session:

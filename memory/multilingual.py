@@ -6,7 +6,7 @@ have nothing in common have a cosine of 0.76), so that direction is taken out: f
 made by ``scripts/multilingual_means.py``. Cosines then lie as widely apart as other embedders', which scores and floors
 rely on.
 
-Invariant: the model lives in a ``ModelThread``, and never runs on the event loop.
+Invariant: the model runs in ``ModelThreads``, and never runs on the event loop.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from memory.model_thread import ModelThread
+from memory.model_threads import ModelThreads
 from memory.ports import Vectors
 
 _MEANS = "multilingual_means.npy"
@@ -34,7 +34,7 @@ class MultilingualEmbedder:
     dimensions = 384
 
     def __init__(self) -> None:
-        self._thread = ModelThread(_load, lambda: (RuntimeError,))
+        self._threads = ModelThreads(_load, lambda: (RuntimeError,))
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), 384), float32, each of length 1. Only the first 2,000 characters count.
@@ -50,13 +50,13 @@ class MultilingualEmbedder:
 
     async def close(self) -> None:
         """Finish what was begun, stop the thread and let go of the model. Safe to call twice."""
-        await self._thread.close()
+        await self._threads.close()
 
     async def _embed(self, texts: Sequence[str], *, is_query: bool) -> Vectors:
         vectors: list[Vectors] = [np.empty((0, self.dimensions), dtype=np.float32)]
         for start in range(0, len(texts), _TURN):
             some = [_clean(text) for text in texts[start : start + _TURN]]
-            vectors.append(await self._thread.run(partial(_E5.embed, texts=some, is_query=is_query)))
+            vectors.append(await self._threads.run(partial(_E5.embed, texts=some, is_query=is_query)))
         return np.concatenate(vectors)
 
 

@@ -28,7 +28,7 @@ from memory.policy.presets import parts_of
 from memory.policy.relevance import has_content
 from memory.policy.tree_search import entries_among
 from memory.policy.working_memory import shown
-from memory.ports import EmbeddedQuery, TokenCounter
+from memory.ports import TokenCounter
 from memory.processes.episode_writer import WRITE_EPISODE
 from memory.processes.journaling import without_secrets
 from memory.processes.learner import LEARN
@@ -38,6 +38,7 @@ from memory.processes.wanted import Wanted
 from memory.prompt.assembler import Gathered, Prompt, fixed_tokens, message_tokens
 from memory.prompt.fitting import fit_talk
 from memory.records import (
+    Candidates,
     EvictionReason,
     InboxItem,
     NewMessage,
@@ -89,7 +90,7 @@ class PersonMemory:
         return PersonMemory(replace(self.place, reach=with_linked(self.place.reach, linked)), self._services)
 
     async def begin(self, new: NewMessage, item: InboxItem | None = None) -> Exchange:
-        """Store the person's message, opening a session where none is open, and embed it meanwhile.
+        """Store the person's message, opening a session where none is open.
 
         Args:
             new: the message; its tokens are counted here.
@@ -99,10 +100,6 @@ class PersonMemory:
             PersonErased: the person was erased since the message was accepted.
             AnsweredElsewhere: the message has its answer already.
         """
-        exchange, embedded = await asyncio.gather(self._stored(new, item), self._embedded(new))
-        return replace(exchange, embedded=embedded if exchange.user.text == new.message.text else None)
-
-    async def _stored(self, new: NewMessage, item: InboxItem | None) -> Exchange:
         scope = self.place.scope
         [counted] = await self._counted([new])
 
@@ -161,30 +158,40 @@ class PersonMemory:
         self._services.indexer.kick()
 
     async def gather(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
-        """Everything that the prompt of this exchange is made of."""
+        """Everything that the prompt is made of. Full text is searched while the message is embedded."""
+        services, reach, text = self._services, self.place.reach, exchange.user.text
+        wanted = self._wanted() if has_content(text) else Wanted()
 
-        async def read() -> tuple[Gathered, str, tuple[str, ...], Sequence[StoredMessage]]:
+        async def read() -> tuple[Gathered, Sequence[StoredMessage], Candidates | None]:
             window = await self._stores.recall.window(self.place.scope, self.place.conversation)
-            standing = await self._standing(exchange, tools=tools, now=now)
-            return standing, shown(await self.working.load(exchange)), await self._journal(window), window
+            standing = replace(
+                await self._standing(exchange, tools=tools, now=now),
+                working_memory=shown(await self.working.load(exchange)),
+                journal=await self._journal(window),
+            )
+            shown_already = _in_sight(window, exchange)
+            return standing, window, await services.retriever.worded(reach, text, wanted=wanted, exclude=shown_already)
 
-        standing, working, journal, window = await self._services.database.read_in_one_trip(read)
-        found = await self._services.retriever.retrieve(
-            self.place.scope,
-            self.place.reach,
-            exchange.user.text,
-            wanted=self._wanted(),
-            exclude=frozenset(message.id for message in window) | {exchange.user.id},
-            embedded=exchange.embedded,
-        )
+        embedding = asyncio.ensure_future(services.retriever.compared(text, wanted))
+        try:
+            standing, window, worded = await services.database.read_in_one_trip(read)
+            found = await services.retriever.retrieve(
+                self.place.scope,
+                reach,
+                text,
+                wanted=wanted,
+                exclude=_in_sight(window, exchange),
+                embedding=embedding,
+                worded=worded,
+            )
+        finally:
+            embedding.cancel()
         return replace(
             standing,
             history=tuple(message for message in window if message.id < exchange.user.id),
             turn=(exchange.user.message,),
             hits=found.hits,
             unsearched=found.failed,
-            working_memory=working,
-            journal=journal,
             channel_context=self._channel_context(exchange),
         )
 
@@ -225,11 +232,6 @@ class PersonMemory:
             entries=parameters.retrieved_entries if parts.tiers else 0,
             by_tree_alone=not parts.meaning,
         )
-
-    async def _embedded(self, new: NewMessage) -> EmbeddedQuery | None:
-        wanted = self._wanted()
-        compared = not (wanted.nothing or wanted.by_tree_alone) and has_content(new.message.text)
-        return await self._services.retriever.embed(new.message.text) if compared else None
 
     async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """What a prompt of this conversation holds before any message."""
@@ -465,6 +467,11 @@ class PersonMemory:
             window_summary=before.window_summary if before else "",
             kept=paused_at is None,
         )
+
+
+def _in_sight(window: Sequence[StoredMessage], exchange: Exchange) -> frozenset[int]:
+    """The messages that the prompt shows anyway."""
+    return frozenset(message.id for message in window) | {exchange.user.id}
 
 
 def _in_words(messages: Sequence[NewMessage]) -> list[NewMessage]:

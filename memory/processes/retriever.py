@@ -1,8 +1,8 @@
 """Finds what known facts, past conversations and stored documents have to say about a message.
 
-The candidates of all sources are found together, and then looked at in the same trip to a thread, one source after the
-other: threads of their own would wait for one another's turn in Python, and what facts are found says which messages
-to look at.
+The candidates of all sources are found together, those of full text while the query is being embedded. Then all are
+looked at in one trip to a thread, one source after the other: threads of their own would wait for one another's turn
+in Python, and what facts are found says which messages to look at.
 
 Invariant: nothing below the relevance floor, nothing that stands in the window already, nothing twice. A source that
 fails is reported as failing, never as empty, and so is one that did not answer in time; what was found by then counts.
@@ -17,6 +17,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from typing import TypeVar
 
 import structlog
 
@@ -31,7 +32,7 @@ from memory.ports import Clock, EmbeddedQuery
 from memory.processes.times_asked import TimesAsked
 from memory.processes.tree_search import Routes, TreeSearch
 from memory.processes.wanted import Wanted
-from memory.records import Reach, Scope, SearchHit, Source
+from memory.records import Candidates, Reach, Scope, SearchHit, Source
 from memory.stores.archival import ArchivalStore
 from memory.stores.episodes import EpisodeStore
 from memory.stores.facts import FactStore
@@ -48,6 +49,7 @@ _QUERY_CHARACTERS = 1_000
 # A search takes some hundredths of a second; what takes this long would keep the person waiting for nothing.
 _DEADLINE_SECONDS = 5.0
 
+_Read = TypeVar("_Read")
 _Search = Callable[..., Awaitable[list[SearchHit]]]
 
 _LATELY = timedelta(hours=1)
@@ -124,7 +126,8 @@ class Retriever:
         wanted: Wanted,
         exclude: frozenset[int] = frozenset(),
         floor: bool = True,
-        embedded: EmbeddedQuery | None = None,
+        embedding: Awaitable[EmbeddedQuery] | None = None,
+        worded: Candidates | None = None,
     ) -> Retrieved:
         """What answers a message best, of all sources together.
 
@@ -135,17 +138,21 @@ class Retriever:
             wanted: how much of each source.
             exclude: messages that stand in the window already.
             floor: leave out what is not relevant enough to be shown unasked.
-            embedded: the query's vectors, as ``embed`` gives them, where the caller has it already.
+            embedding: the query's vectors, from ``compared``, where the caller has begun with that.
+            worded: what ``worded`` gave for the same, where the caller asked already.
         """
         if wanted.nothing or (floor and not has_content(query)):
             return Retrieved()
         began = time.perf_counter()
         query = shortened(query)
-        if wanted.by_tree_alone:
-            embedded = EmbeddedQuery()
-        elif embedded is None:
-            embedded = await self.embed(query)
-        periods = await self.periods(reach, query)
+        begun = asyncio.ensure_future(self.compared(query, wanted) if embedding is None else embedding)
+        try:
+            if worded is None:
+                worded = await _in_time(self._search.worded(reach, query, wanted.candidates(exclude)))
+            periods = await self.periods(reach, query)
+            embedded = await begun
+        finally:
+            begun.cancel()
         routes = None
         if wanted.entries and self._tree_search.asks_a_model:  # which takes longer than anything else here
             routes = await self._tree_search.routes(scope, reach, query, unasked=floor)
@@ -153,8 +160,9 @@ class Retriever:
         searches = self._searches(
             scope, reach, query, wanted, found, exclude=exclude, floor=floor, periods=periods, routes=routes
         )
-        look_up = partial(self._search.looked_up, reach, query, embedded, wanted.candidates(exclude))
-        await self._search_all(look_up, searches, found, facts_are_filed=wanted.by_tree_alone)
+        if worded is not None:
+            look_up = partial(self._search.looked_up, worded, embedded)
+            await self._search_all(look_up, searches, found, facts_are_filed=wanted.by_tree_alone)
         answers = dict(found)
         failed = tuple(source for source in searches if source not in answers)
         self._failed_at |= dict.fromkeys(failed, self._clock.now())
@@ -184,11 +192,13 @@ class Retriever:
             StorageError: the database cannot be used.
         """
         query = shortened(query)
-        embedded, periods = await self.embed(query), await self.periods(reach, query)
         limits = Wanted(facts=limit).candidates() | {Source.RECALL: limit}
+        embedded, worded, periods = await asyncio.gather(
+            self.embed(query), self._search.worded(reach, query, limits), self.periods(reach, query)
+        )
 
         async def search() -> list[SearchHit]:
-            known = await self._search.looked_up(reach, query, embedded, limits)
+            known = await self._search.looked_up(worded, embedded)
             facts = await self._facts.search(reach, query, limit=limit, embedded=known)
             return await self._recall.search(
                 reach,
@@ -308,21 +318,47 @@ class Retriever:
                 except MemorySystemError as error:
                     _log.warning("search_failed", source=source.value, error=str(error))
 
-        try:
-            async with asyncio.timeout(_DEADLINE_SECONDS):
-                await self._database.read_in_one_trip(search_all)
-        except TimeoutError:
-            _log.warning("search_failed", error=f"no answer within {_DEADLINE_SECONDS} seconds")
-        except MemorySystemError as error:
-            _log.warning("search_failed", error=str(error))
+        await _in_time(self._database.read_in_one_trip(search_all))
 
     async def periods(self, reach: Reach, query: str) -> tuple[Period, ...]:
         """The times that a query asks about."""
         return await self._times.of(reach, shortened(query))
 
+    async def worded(
+        self, reach: Reach, query: str, *, wanted: Wanted, exclude: frozenset[int] = frozenset()
+    ) -> Candidates | None:
+        """What full text brings up for a message, ahead of ``retrieve``, which takes the same arguments.
+
+        Returns:
+            None where nothing is wanted, and (with a log line) where it fails, so that ``retrieve`` tries again.
+        """
+        if wanted.nothing:
+            return None
+        try:
+            return await self._search.worded(reach, shortened(query), wanted.candidates(exclude))
+        except MemorySystemError as error:
+            _log.warning("search_failed", error=str(error))
+            return None
+
+    async def compared(self, query: str, wanted: Wanted) -> EmbeddedQuery:
+        """The query's vectors where meanings are to be compared, else none."""
+        return EmbeddedQuery() if wanted.nothing or wanted.by_tree_alone else await self.embed(query)
+
     async def embed(self, query: str) -> EmbeddedQuery:
         """The query's vectors, or none (with a log line) where the embedder fails: full text still answers."""
         return await self._search.embedded(shortened(query))
+
+
+async def _in_time(reading: Awaitable[_Read]) -> _Read | None:
+    """What was read; None, and a line in the log, where that fails or takes too long."""
+    try:
+        async with asyncio.timeout(_DEADLINE_SECONDS):
+            return await reading
+    except TimeoutError:
+        _log.warning("search_failed", error=f"no answer within {_DEADLINE_SECONDS} seconds")
+    except MemorySystemError as error:
+        _log.warning("search_failed", error=str(error))
+    return None
 
 
 def _learned_from(facts: Sequence[SearchHit]) -> frozenset[int]:

@@ -1,6 +1,7 @@
 """What full text and vectors bring up for a query: the entries that a search then looks at more closely.
 
-The candidates of several sources are found with as many statements as those of one.
+The candidates of several sources are found with as many statements as those of one. Those that full text brings up are
+found apart, since they are there before the query is embedded.
 
 Invariant: a candidate was looked up in the rows and is within the reach, whatever an index says of it.
 """
@@ -8,12 +9,13 @@ Invariant: a candidate was looked up in the rows and is within the reach, whatev
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from sqlalchemy.engine import Connection
 
 from memory.ports import TextIndex, Vectors
-from memory.records import EntryScore, Reach, Source
+from memory.records import Candidates, EntryScore, Reach, Source
 from memory.stores.entry_rows import entries_within
 from memory.stores.scoped import scope_of_row
 from memory.stores.vectors import VectorCache
@@ -38,25 +40,35 @@ class CandidateFinder:
         self._text_index = text_index
         self._vectors = vectors
 
-    def find(
-        self, connection: Connection, reach: Reach, query: str, vector: Vectors | None, limits: Mapping[Source, int]
-    ) -> dict[Source, list[EntryScore]]:
-        """By source, everything that full text or vectors bring up, with both scores, in no order.
-
-        A source of which there is nothing within reach is left out.
+    def worded(self, connection: Connection, reach: Reach, query: str, limits: Mapping[Source, int]) -> Candidates:
+        """By source, what full text brings up, with the score of its words.
 
         Args:
-            connection: where to read; comparing takes time as well, so it must not be the event loop that calls.
+            connection: where to read; it must not be the event loop that calls.
             reach: what may be read.
             query: any text.
-            vector: the query's, of length 1; None where the embedder failed.
             limits: how many results of each source are wanted in the end. There are several times as many candidates;
                 with 0 none.
         """
-        wide = {source: min(max(limit * _OVERFETCH, _LEAST), _MOST) if limit else 0 for source, limit in limits.items()}
-        worded = self._text_index.search(connection, reach, query, wide)
-        if vector is None or not worded:
+        found = self._text_index.search(connection, reach, query, _wide(limits))
+        return Candidates(query=query, reach=reach, limits=limits, found=found)
+
+    def compared(self, connection: Connection, worded: Candidates, vector: Vectors | None) -> Candidates:
+        """Everything that full text or vectors bring up, with both scores, in no order.
+
+        Args:
+            connection: where to read; comparing takes time as well.
+            worded: what full text brings up.
+            vector: the query's, of length 1; None where the embedder failed.
+        """
+        if vector is None or not worded.found:
             return worded
+        return replace(worded, found=self._with_likeness(connection, worded, vector))
+
+    def _with_likeness(
+        self, connection: Connection, candidates: Candidates, vector: Vectors
+    ) -> dict[Source, list[EntryScore]]:
+        reach, worded, wide = candidates.reach, candidates.found, _wide(candidates.limits)
         near = self._vectors.nearest(
             connection,
             reach,
@@ -76,6 +88,10 @@ class CandidateFinder:
             entry = EntryScore(entry_id=row.id, scope=scope_of_row(row), source=source, record_id=row.record_id)
             found.setdefault(source, []).append(_compared(entry, likeness.get(source, {})))
         return found
+
+
+def _wide(limits: Mapping[Source, int]) -> dict[Source, int]:
+    return {source: min(max(limit * _OVERFETCH, _LEAST), _MOST) if limit else 0 for source, limit in limits.items()}
 
 
 def _likeness(entry_ids: Sequence[int], vectors: Vectors, vector: Vectors) -> dict[int, _Likeness]:

@@ -167,17 +167,18 @@ class SearchStore:
         look = partial(self.find, reach=reach, source=source, query=query, limit=limit, embedded=embedded)
         return await self._database.read_together(look)
 
-    async def looked_up(
-        self, reach: Reach, query: str, embedded: EmbeddedQuery, limits: Mapping[Source, int]
-    ) -> EmbeddedQuery:
-        """The query with its candidates of several sources, which take no more statements than those of one.
+    async def worded(self, reach: Reach, query: str, limits: Mapping[Source, int]) -> Candidates:
+        """The candidates that full text has for a query, of several sources: those that need not wait for its vector.
 
         Args:
             limits: how many results of each source are wanted in the end; with 0 there are no candidates.
         """
-        look = partial(self._finder.find, reach=reach, query=query, vector=embedded.vector, limits=limits)
-        found = await self._database.read_together(look)
-        return replace(embedded, candidates=Candidates(query=query, reach=reach, limits=limits, found=found))
+        return await self._database.read_together(partial(self._finder.worded, reach=reach, query=query, limits=limits))
+
+    async def looked_up(self, worded: Candidates, embedded: EmbeddedQuery) -> EmbeddedQuery:
+        """The query with all of its candidates, which take no more statements than those of one source."""
+        look = partial(self._finder.compared, worded=worded, vector=embedded.vector)
+        return replace(embedded, candidates=await self._database.read_together(look))
 
     def find(
         self,
@@ -198,12 +199,10 @@ class SearchStore:
             besides: records that are looked at whatever the indexes say.
         """
         known = None if embedded is None else embedded.candidates
-        if known is not None and known.suffice(query, reach, source, limit):
-            found = known.found
-        else:
-            vector = None if embedded is None else embedded.vector
-            found = self._finder.find(connection, reach, query, vector, {source: limit})
-        entries = found.get(source, ())
+        if known is None or not known.suffice(query, reach, source, limit):
+            worded = self._finder.worded(connection, reach, query, {source: limit})
+            known = self._finder.compared(connection, worded, None if embedded is None else embedded.vector)
+        entries = known.found.get(source, ())
         present = {entry.entry_id for entry in entries}
         others = self.of_records(connection, reach=reach, source=source, record_ids=besides, embedded=embedded)
         return [*entries, *(entry for entry in others if entry.entry_id not in present)]
