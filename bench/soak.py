@@ -80,16 +80,19 @@ class _Run:
     Attributes:
         faults: whether anything goes wrong.
         tell: is told how far it has come.
+        killed: the processes before the last one.
         out_of_order: the sayings whose place in the order the services themselves changed.
     """
 
     folder: Path
     size: Size
+    seed: int
     faults: bool
     outside: Services
     town: Town
     tell: Callable[[str], None]
     said: list[Saying] = field(default_factory=list)
+    killed: list[Keepsake] = field(default_factory=list)
     out_of_order: set[int] = field(default_factory=set)
     rss: list[float] = field(default_factory=list)
     processes: AsyncExitStack = field(default_factory=AsyncExitStack)
@@ -119,10 +122,11 @@ class _Run:
         told = sum(saying.on_discord for saying in self.said)
         await self._until(lambda: told - accepted_on_discord(self.database))
         await self.keepsake.kill()
+        self.killed.append(self.keepsake)
 
     async def live(self) -> None:
         """Say everything, with what goes wrong on the way, and wait until all is done."""
-        plan = sayings(self.size)
+        plan = sayings(self.size, self.seed)
         batches = [plan[start : start + _BATCH] for start in range(0, len(plan), _BATCH)]
         kills = {len(batches) * (1 + number) // (self.size.kills + 1) for number in range(self.size.kills)}
         for number, batch in enumerate(batches):
@@ -235,7 +239,8 @@ class _Run:
         ]
         problems += self._unanswered(answers)
         problems += self._disorder(answers)
-        problems += [f"The log shows {line}" for line in unclean_lines(self.keepsake)]
+        for process in (*self.killed, self.keepsake):
+            problems += [f"The log shows {line}" for line in unclean_lines(process)]
         half = self.rss[len(self.rss) // 4 : len(self.rss) // 2] or self.rss
         return Outcome(
             answered=len(echoes),
@@ -270,12 +275,13 @@ class _Run:
         return problems
 
 
-async def run(folder: Path, size: Size, *, faults: bool, tell: Callable[[str], None]) -> Outcome:
+async def run(folder: Path, size: Size, *, seed: int, faults: bool, tell: Callable[[str], None]) -> Outcome:
     """Let the town live once.
 
     Args:
         folder: an empty one, for the database.
         size: how much is said.
+        seed: what is said by whom and where follows from it.
         faults: whether anything goes wrong.
         tell: is told how far it has come.
 
@@ -286,7 +292,7 @@ async def run(folder: Path, size: Size, *, faults: bool, tell: Callable[[str], N
     async with services(clock=SystemClock()) as outside:
         outside.claude.default = Claude(troubled=faults)
         town = Town.settled(outside, size)
-        one = _Run(folder=folder, size=size, faults=faults, outside=outside, town=town, tell=tell)
+        one = _Run(folder=folder, size=size, seed=seed, faults=faults, outside=outside, town=town, tell=tell)
         async with one.processes:
             await one.start()
             await one.live()
@@ -298,19 +304,21 @@ def _to_nobody(progress: str) -> None:
 
 
 async def soak(
-    folder: Path, size: Size, *, tell: Callable[[str], None] = _to_nobody
+    folder: Path, size: Size, *, seed: int = 1, tell: Callable[[str], None] = _to_nobody
 ) -> tuple[Outcome, Outcome, list[str]]:
     """Both runs at once, and everything that must not be.
 
     Args:
         folder: an empty one.
         size: how much is said.
+        seed: what is said by whom and where follows from it.
         tell: is told how far both have come.
     """
     for name in ("calm", "troubled"):
         (folder / name).mkdir()
     calm, troubled = await asyncio.gather(
-        run(folder / "calm", size, faults=False, tell=tell), run(folder / "troubled", size, faults=True, tell=tell)
+        run(folder / "calm", size, seed=seed, faults=False, tell=tell),
+        run(folder / "troubled", size, seed=seed, faults=True, tell=tell),
     )
     problems = [f"calm: {problem}" for problem in calm.problems]
     problems += [f"troubled: {problem}" for problem in troubled.problems]
@@ -343,6 +351,7 @@ def main() -> None:
     parser.add_argument("--small", action="store_true", help="few people and messages")
     parser.add_argument("--people", type=int, help="how many people, an even number")
     parser.add_argument("--messages", type=int, help="how many messages")
+    parser.add_argument("--seed", type=int, default=1, help="another one lets others speak elsewhere")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     arguments = parser.parse_args()
     size = SMALL if arguments.small else FULL
@@ -353,7 +362,7 @@ def main() -> None:
         print(f"{perf_counter() - began:6.0f} s  {progress}", file=sys.stderr, flush=True)
 
     with tempfile.TemporaryDirectory() as folder:
-        calm, troubled, problems = asyncio.run(soak(Path(folder), size, tell=tell))
+        calm, troubled, problems = asyncio.run(soak(Path(folder), size, seed=arguments.seed, tell=tell))
     print(f"{size.people} people, {size.channels} channels, {size.messages:,} messages, {size.kills} kills")
     print("| run | answered | told why | seconds | MB in the second quarter | in the last |")
     print("|---|---|---|---|---|---|")
@@ -368,7 +377,7 @@ def main() -> None:
     if arguments.json:
         arguments.json.write_text(json.dumps({"size": asdict(size), **figures, "problems": problems}, indent=2))
     for problem in problems[:20]:
-        print(problem[:500])
+        print(problem)
     sys.exit(1 if problems else 0)
 
 

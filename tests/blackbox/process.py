@@ -12,6 +12,7 @@ import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -241,6 +242,11 @@ def log_is_clean(keepsake: Keepsake, *also_secret: str) -> bool:
 
 
 def unclean_lines(keepsake: Keepsake, *also_secret: str) -> list[str]:
-    """The lines of the output that show a traceback or a token."""
+    """The lines of the output that show a traceback or a token, each with the lines below it that are no log line."""
     signs = ("Traceback", API_KEY, DISCORD_TOKEN, BOT_TOKEN, APP_TOKEN, SIGNING_SECRET, *also_secret)
-    return [line for line in keepsake.stderr.splitlines() if any(sign in line for sign in signs)]
+    found = []
+    for number, line in enumerate(keepsake.lines):
+        if any(sign in line for sign in signs):
+            below = takewhile(lambda later: not later.startswith("{"), keepsake.lines[number + 1 :])
+            found.append("\n".join([line, *below]))
+    return found
