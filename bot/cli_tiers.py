@@ -23,9 +23,9 @@ from memory.policy.category_tree import inclusive, pretty
 from memory.policy.hot_state import shown_value, size_of
 from memory.policy.text import clean
 from memory.policy.tier_trend import Fill, trends
-from memory.processes.consolidator import MEMORY_PAGE
 from memory.processes.tier_metrics import TierMetrics
 from memory.processes.undo import By
+from memory.processes.written_pages import MEMORY_PAGE
 from memory.records import Change, Scope
 
 tier_commands = typer.Typer()
@@ -59,7 +59,7 @@ def hot(  # noqa: PLR0917  # Typer makes options of them
         else:
             await noted(app, scope, "memory hot")
         if rebuild:
-            await app.system.consolidator.write_page(scope)
+            await app.system.consolidator.pages.write_page(scope)
         state = await states.shown(scope)
         size = size_of(state) if state.version else 0
         return headed(scope, version=state.version, size_bytes=size, state=shown_value(state))

@@ -41,6 +41,7 @@ from memory.processes.times_asked import TimesAsked
 from memory.processes.tree_rebuilder import TreeRebuilder
 from memory.processes.tree_search import TreeSearch
 from memory.processes.window import FOLD, Window
+from memory.processes.written_pages import WrittenPages
 from memory.services import Services, Stores
 from memory.stores.answer_posts import AnswerPostStore
 from memory.stores.archival import ArchivalStore
@@ -199,6 +200,14 @@ def open_services(
         in_force=in_force,
         clock=clock,
     )
+    pages = WrittenPages(
+        files=files,
+        notes=DailyNotes(files=files, journal=stores.journal, in_force=in_force),
+        hot=stores.hot,
+        reports=stores.consolidations,
+        in_force=in_force,
+        clock=clock,
+    )
     shared: dict[str, Any] = {
         "database": database,
         "jobs": stores.jobs,
@@ -303,12 +312,13 @@ def open_services(
             stores,
             memory_model,
             in_force,
-            files=files,
+            pages=pages,
             ingest=ingest,
             counter=counter,
             clock=clock,
             ids=ids,
         ),
+        pages=pages,
         ingest=ingest,
         tier_meter=TierMeter(
             hot=stores.hot,
@@ -321,7 +331,7 @@ def open_services(
         ),
         files=files,
         places=Places(database, stores.closures, clock),
-        retraction=_retraction(database, stores, runner, counter=counter, clock=clock),
+        retraction=_retraction(database, stores, runner, pages=pages, counter=counter, clock=clock),
         indexer=indexer,
         counter=counter,
         in_force=in_force,
@@ -370,7 +380,7 @@ def _consolidator(
     model: ChatModel,
     in_force: ParametersInForce,
     *,
-    files: NoteFiles,
+    pages: WrittenPages,
     ingest: NoteIngest,
     counter: TokenCounter,
     clock: Clock,
@@ -385,8 +395,7 @@ def _consolidator(
         facts=stores.facts,
         reports=stores.consolidations,
         rebuilder=TreeRebuilder(tree=stores.tree, warm=stores.warm, model=model, counter=counter, clock=clock),
-        files=files,
-        notes=DailyNotes(files=files, journal=stores.journal, in_force=in_force, clock=clock),
+        pages=pages,
         days=stores.tier_days,
         in_force=in_force,
         ids=ids,
@@ -396,7 +405,13 @@ def _consolidator(
 
 
 def _retraction(
-    database: Database, stores: Stores, runner: JobRunner, *, counter: TokenCounter, clock: Clock
+    database: Database,
+    stores: Stores,
+    runner: JobRunner,
+    *,
+    pages: WrittenPages,
+    counter: TokenCounter,
+    clock: Clock,
 ) -> Retraction:
     """What follows edits and deletions. A new kind of memory that is made from messages gets its line here."""
     return Retraction(
@@ -427,6 +442,7 @@ def _retraction(
         ),
         jobs=stores.jobs,
         runner=runner,
+        pages=pages,
         counter=counter,
         clock=clock,
     )

@@ -140,6 +140,7 @@ class Oversight:
             blocks=stores.blocks,
             audit=stores.audit,
             indexer=services.indexer,
+            pages=services.pages,
             clock=services.clock,
         )
         self.experience = ExperienceCare(

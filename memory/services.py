@@ -35,6 +35,7 @@ from memory.processes.retriever import Retriever
 from memory.processes.tier_metrics import TierMeter
 from memory.processes.tree_search import TreeSearch
 from memory.processes.window import Window
+from memory.processes.written_pages import WrittenPages
 from memory.stores.answer_posts import AnswerPostStore
 from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
@@ -199,6 +200,7 @@ class Services:
     prompt_sizes: PromptSizes
     jobs: JobRunner
     consolidator: Consolidator
+    pages: WrittenPages
     ingest: NoteIngest
     tier_meter: TierMeter
     files: NoteFiles

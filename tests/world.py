@@ -108,6 +108,7 @@ async def running(
     admins_exempt: bool = True,
     measures: Measures | None = None,
     mirror: MirrorAddress | None = None,
+    notes_folder: Path | None = None,
 ) -> AsyncIterator[World]:
     """Run an application on the database in a folder; run it again on the same folder for a restart.
 
@@ -126,6 +127,7 @@ async def running(
         limits, owners, admins_exempt: as ``Budgets`` takes them.
         measures: where turns are counted.
         mirror: where memory is mirrored.
+        notes_folder: where files for people are written.
     """
     clock = clock or FakeClock()
     counter = counter or WordTokenCounter()
@@ -141,6 +143,7 @@ async def running(
         parameters=parameters,
         clock=clock,
         mirror=mirror,
+        notes_folder=notes_folder,
     ) as system:
         reading = ChannelReading(system)
         reading.attach({channel.platform: channel})

@@ -14,19 +14,18 @@ from typing import Protocol
 import structlog
 
 from memory.database import Database, Transaction
-from memory.errors import MemorySystemError, ModelError, NotesUnavailable
+from memory.errors import MemorySystemError, ModelError
 from memory.ids import IdSource
-from memory.note_files import NoteFiles
 from memory.parameters import ParametersInForce
 from memory.policy.category_tree import index_of
 from memory.policy.consolidation import mode_due
-from memory.policy.hot_state import memory_page, size_of
+from memory.policy.hot_state import size_of
 from memory.policy.promotion import promoted
 from memory.policy.tree_analysis import findings
 from memory.policy.tree_operations import TreeOperation
 from memory.ports import Clock
-from memory.processes.daily_notes import DailyNotes
 from memory.processes.tree_rebuilder import TreeRebuilder
+from memory.processes.written_pages import WrittenPages
 from memory.records import Change, ConsolidationReport, Mode, Scope, TierCounts, TierEntry, Tree
 from memory.stores.cold import ColdStore
 from memory.stores.consolidations import ConsolidationStore
@@ -37,8 +36,6 @@ from memory.stores.tree import TreeStore
 from memory.stores.warm import WarmStore
 
 _log = structlog.get_logger(__name__)
-
-MEMORY_PAGE = "MEMORY.md"
 
 _SCOPES_AT_ONCE = 200
 
@@ -82,13 +79,14 @@ class Consolidator:
         hot, warm, cold, tree, facts: what is consolidated.
         reports: what was done.
         rebuilder: asks the model about the tree.
-        files: where the page for people is written.
-        notes: writes the journal of each day beside it.
         days: counts consolidations.
         in_force: the numbers.
         ids: draws the ids of reports.
         clock: dates it.
         ingest: reads daily notes; None where there are none.
+
+    Attributes:
+        pages: writes what people can read.
     """
 
     def __init__(
@@ -102,8 +100,7 @@ class Consolidator:
         facts: FactStore,
         reports: ConsolidationStore,
         rebuilder: TreeRebuilder,
-        files: NoteFiles,
-        notes: DailyNotes,
+        pages: WrittenPages,
         days: TierDayStore,
         in_force: ParametersInForce,
         ids: IdSource,
@@ -118,8 +115,7 @@ class Consolidator:
         self._facts = facts
         self._reports = reports
         self._rebuilder = rebuilder
-        self._files = files
-        self._notes = notes
+        self.pages = pages
         self._days = days
         self._in_force = in_force
         self._ids = ids
@@ -160,15 +156,6 @@ class Consolidator:
             last = scopes[-1]
         return done
 
-    async def write_page(self, scope: Scope) -> None:
-        """Write what is at hand as a page for people. Raises NotesUnavailable."""
-        state = await self._hot.shown(scope)
-        if state.version == 0:
-            return
-        told = self._clock.now().astimezone(self._in_force.current.zone).isoformat(timespec="minutes")
-        page = memory_page(state, max_bytes=self._hot.limits.max_bytes, generated_at=told)
-        await self._files.write(scope, MEMORY_PAGE, page)
-
     async def _done(self, scope: Scope, mode: Mode, *, only_if_due: bool) -> ConsolidationReport | None:
         """Consolidate; None where another process has done so meanwhile, and only what is due was to be done."""
         report = ConsolidationReport(id=self._ids.next(), mode=mode, scope=scope, at=self._clock.now())
@@ -187,7 +174,7 @@ class Consolidator:
         done = await self._database.write(consolidate)
         if done is None:
             return None
-        await self._write_files(scope, mode)
+        await self.pages.consolidated(scope, mode)
         _log.info("consolidated", mode=mode.value, evicted=done.evicted_warm, pruned=done.pruned_nodes)
         return done
 
@@ -273,16 +260,3 @@ class Consolidator:
         text = index_of(tree, warm, max_bytes=self._tree.limits.max_bytes, now=now)
         await self._tree.write_index(scope, tx, text=text, at=now)
         return tree, len(text.encode())
-
-    async def _write_files(self, scope: Scope, mode: Mode) -> None:
-        """Write what people can read; where the person was erased meanwhile, nothing of it stays."""
-        if self._files.folder_of(scope) is None:
-            return
-        try:
-            await self.write_page(scope)
-            if mode.includes(Mode.DAILY):
-                await self._notes.write(scope, whole=mode.includes(Mode.MONTHLY))
-            if not await self._reports.reports(scope, limit=1):
-                await self._files.erase_scope(scope)
-        except NotesUnavailable as error:
-            _log.warning("notes_not_written", error=str(error))

@@ -1,22 +1,18 @@
 """Writes the journal of each day into the note of that day, for people to read.
 
-Invariant: a note follows the journal: what is taken back there is gone from the notes of the last month after the next
-daily consolidation, and from all others after the next monthly one. What a person wrote in a note is never changed.
+Invariant: a note that is written follows the journal, and what a person wrote in it is never changed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from memory.note_files import NoteFiles
 from memory.parameters import ParametersInForce
 from memory.policy.daily_notes import day_of, note_name, with_journal
-from memory.ports import Clock
 from memory.records import JournalEntry, Scope
 from memory.stores.journal import JournalStore
-
-_WRITTEN_ANEW = timedelta(days=31)
 
 
 class DailyNotes:
@@ -26,21 +22,19 @@ class DailyNotes:
         files: where they are.
         journal: what they tell.
         in_force: the time zone.
-        clock: says what day it is.
     """
 
-    def __init__(self, *, files: NoteFiles, journal: JournalStore, in_force: ParametersInForce, clock: Clock) -> None:
+    def __init__(self, *, files: NoteFiles, journal: JournalStore, in_force: ParametersInForce) -> None:
         self._files = files
         self._journal = journal
         self._in_force = in_force
-        self._clock = clock
 
-    async def write(self, scope: Scope, *, whole: bool = False) -> int:
+    async def write(self, scope: Scope, *, since: datetime | None = None) -> int:
         """Write the notes of a scope; how many have changed.
 
         Args:
             scope: whose.
-            whole: those of all days, not of the last month alone.
+            since: those of its day and of all later ones; None for those of all days.
 
         Raises:
             NotesUnavailable: a note cannot be written; those before it were.
@@ -49,7 +43,7 @@ class DailyNotes:
         if self._files.folder_of(scope) is None:
             return 0
         zone = self._in_force.current.zone
-        first = None if whole else (self._clock.now() - _WRITTEN_ANEW).astimezone(zone).date()
+        first = None if since is None else since.astimezone(zone).date()
         start = None if first is None else datetime(first.year, first.month, first.day, tzinfo=zone)
         days: defaultdict[date, list[JournalEntry]] = defaultdict(list)
         for entry in await self._journal.noted_since(scope, start):

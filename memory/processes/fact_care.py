@@ -16,6 +16,7 @@ from memory.policy.text import clean
 from memory.ports import Clock
 from memory.processes.indexer import Indexer
 from memory.processes.undo import By
+from memory.processes.written_pages import WrittenPages
 from memory.records import Change, Fact, MemoryBlock, Scope
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
@@ -33,6 +34,7 @@ class FactCare:
         blocks: core memory, which may say the same as a fact.
         audit: says who did it.
         indexer: makes what has changed found by its meaning.
+        pages: what people read of it in files.
         clock: dates it.
     """
 
@@ -44,6 +46,7 @@ class FactCare:
         blocks: BlockStore,
         audit: AuditStore,
         indexer: Indexer,
+        pages: WrittenPages,
         clock: Clock,
     ) -> None:
         self._database = database
@@ -51,6 +54,7 @@ class FactCare:
         self._blocks = blocks
         self._audit = audit
         self._indexer = indexer
+        self._pages = pages
         self._clock = clock
 
     async def forget(self, scope: Scope, fact_id: int, *, by: By) -> Fact:
@@ -67,7 +71,8 @@ class FactCare:
             )
             forgotten = await self._noted(tx, fact, by, "forget")
             await self._put_right(tx, scope, forgotten.text, "", _change(by, "forget"))
-            return forgotten
+        await self._pages.forgotten(scope)
+        return forgotten
 
     async def correct(self, scope: Scope, fact_id: int, text: str, *, by: By) -> Fact:
         """Put other words in place of a fact, and of a line of core memory that says the same. Secrets are taken out.
@@ -87,6 +92,7 @@ class FactCare:
             for wrong in before:
                 await self._put_right(tx, scope, wrong.text, corrected.text, _change(by, "correct"))
         self._indexer.kick()
+        await self._pages.forgotten(scope)
         return corrected
 
     async def pin(self, scope: Scope, fact_id: int, *, pinned: bool, by: By) -> Fact:
@@ -129,6 +135,7 @@ class FactCare:
                 scope, tx, actor=by.audited, action=f"{by.command} revert", detail=f"revision {name}"
             )
         self._indexer.kick()
+        await self._pages.forgotten(scope)
         return before, after
 
     async def _put_right(self, tx: Transaction, scope: Scope, fact: str, new: str, change: Change) -> None:

@@ -23,7 +23,8 @@ from memory.policy.daily_notes import NotedFact, day_of, facts_from, facts_in, n
 from memory.policy.distillation import details_of, distilled
 from memory.policy.fact_text import text_hash
 from memory.ports import ChatModel, Clock
-from memory.processes.consolidator import MEMORY_PAGE, Ingested
+from memory.processes.consolidator import Ingested
+from memory.processes.written_pages import MEMORY_PAGE
 from memory.prompt.distilling import MOST_OF_NOTE, note_request
 from memory.records import Change, NewEntry, Scope
 from memory.stores.consent import ConsentStore

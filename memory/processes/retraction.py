@@ -23,6 +23,7 @@ from memory.ports import Clock, TokenCounter
 from memory.processes.digests import Digests
 from memory.processes.job_runner import JobRunner
 from memory.processes.learner import LEARN
+from memory.processes.written_pages import WrittenPages
 from memory.prompt.assembler import message_tokens
 from memory.records import Change, EvictionReason, InboxState, Scope, StoredMessage
 from memory.stores.answer_posts import AnswerPostStore, ExchangeKey
@@ -65,6 +66,7 @@ class Retraction:
         digests: the summaries that cover a message.
         jobs: learn anew.
         runner: told that there are jobs.
+        pages: what people read in files.
         counter: counts the new words.
         clock: dates it.
     """
@@ -85,6 +87,7 @@ class Retraction:
         digests: Digests,
         jobs: JobStore,
         runner: JobRunner,
+        pages: WrittenPages,
         counter: TokenCounter,
         clock: Clock,
     ) -> None:
@@ -101,6 +104,7 @@ class Retraction:
         self._digests = digests
         self._jobs = jobs
         self._runner = runner
+        self._pages = pages
         self._counter = counter
         self._clock = clock
 
@@ -128,6 +132,7 @@ class Retraction:
                 await self._remove_answer(exchange, tx)
         if stored or answered:
             self._runner.kick()
+        await self._put_pages_right(stored)
         _log.info(
             "messages_deleted",
             channel=channel,
@@ -155,6 +160,7 @@ class Retraction:
                 await self._remove(message, tx)
                 await noted(tx)
         self._runner.kick()
+        await self._put_pages_right(said)
         return bool(said)
 
     async def edited(self, channel: str, platform_id: str, *, text: str, at: datetime) -> bool:
@@ -181,8 +187,17 @@ class Retraction:
                 await self._rewrite(message, tx, text, at)
         if changed:
             self._runner.kick()
+            await self._put_pages_right(changed)
             _log.info("message_edited", channel=channel, message=changed[0].id)
         return bool(waiting or stored)
+
+    async def _put_pages_right(self, messages: Sequence[StoredMessage]) -> None:
+        """Let the files of their scopes say nothing of these messages any more."""
+        first: dict[Scope, datetime] = {}
+        for message in messages:
+            first[message.scope] = min(message.sent_at, first.get(message.scope, message.sent_at))
+        for scope, said_at in first.items():
+            await self._pages.taken_back(scope, said_at=said_at)
 
     async def _rewrite(self, message: StoredMessage, tx: Transaction, text: str, at: datetime) -> None:
         said = reworded(message.message, text)

@@ -14,7 +14,7 @@ import pytest
 from bot.chat import IncomingMessage
 from memory.messages import ModelRequest, ToolCall
 from memory.parameters import MemoryParameters
-from memory.records import Change, FactState
+from memory.records import Change, FactState, Mode, scope_slug
 from tests.desk import Desk
 from tests.fakes import ScriptedModel
 from tests.world import World, running
@@ -96,6 +96,26 @@ async def test_an_edited_message_teaches_its_new_words_and_the_old_ones_are_nowh
         assert "Oslo" not in words_in(tmp_path)
         [hit] = await world.system.search("console:ann", "Where is Rome?", limit=1)
         assert "Rome" in hit.text
+
+
+def files_of(world: World, notes: Path) -> dict[str, str]:
+    folder = notes / scope_slug(world.memory().place.scope)
+    return {file.name: file.read_text(encoding="utf-8") for file in folder.iterdir()}
+
+
+async def test_deleted_and_edited_words_leave_the_files_for_people_at_once(tmp_path: Path) -> None:
+    notes = tmp_path / "notes"
+    async with running(tmp_path, memory_model=ScriptedModel(default=follows), notes_folder=notes) as world:
+        message = await said(world, OSLO)
+        world.clock.advance(days=40)  # further back than the notes that are written anew by night
+        other = await said(world, "I was in Bergen")
+        await world.system.consolidator.run(world.memory().place.scope, Mode.MONTHLY)
+        assert {name for name, text in files_of(world, notes).items() if "Oslo" in text} == {"2026-03-02.md"}
+        await deleted(world, message)
+        assert "Oslo" not in str(files_of(world, notes))
+        assert {name for name, text in files_of(world, notes).items() if "Bergen" in text} == {"2026-04-11.md"}
+        await edited(world, other, ROME)
+        assert "Bergen" not in str(files_of(world, notes))
 
 
 async def test_a_message_deleted_before_it_is_learned_from_leaves_nothing(tmp_path: Path) -> None:
