@@ -80,6 +80,18 @@ class PersonalStore(Protocol):
         ...
 
 
+class Elsewhere(Protocol):
+    """The mirror, as an erasure sees it."""
+
+    async def note_erased(self, person: str, tx: Transaction) -> None:
+        """Note, in the transaction of an erasure, that all of a person is to be erased there too."""
+        ...
+
+    async def erased(self) -> bool:
+        """After an erasure: erase there; whether that is done already."""
+        ...
+
+
 class MirrorErasure(StrEnum):
     """What became of the rows in the mirror."""
 
@@ -126,7 +138,7 @@ class Privacy:
         clock: dates exports and receipts.
         talk: what was said lately in channels.
         files: notes that people can read.
-        erased_in_mirror: after an erasure, has the mirror erase too; whether it could be reached. None for no mirror.
+        mirror: erases too; None for none.
     """
 
     def __init__(
@@ -138,7 +150,7 @@ class Privacy:
         *,
         talk: ChannelTalk,
         files: NoteFiles,
-        erased_in_mirror: Callable[[], Awaitable[bool]] | None = None,
+        mirror: Elsewhere | None = None,
     ) -> None:
         self._database = database
         self._files = files
@@ -146,7 +158,7 @@ class Privacy:
         self._text_index = text_index
         self._clock = clock
         self._talk = talk
-        self._erased_in_mirror = erased_in_mirror
+        self._mirror = mirror
 
     async def scopes_of(self, person: str) -> list[Scope]:
         """Every scope in which anything is kept about a person. Raises InvalidInput."""
@@ -195,6 +207,8 @@ class Privacy:
                 for store in self._stores:
                     for table, deleted in (await store.erase(scope, tx)).items():
                         rows[table] = rows.get(table, 0) + deleted
+            if self._mirror is not None:
+                await self._mirror.note_erased(person, tx)
         self._talk.forget(person)
         await self._files.erase(person)
         needles = Needles(pieces)
@@ -217,9 +231,9 @@ class Privacy:
         )
 
     async def _in_mirror(self) -> MirrorErasure | None:
-        if self._erased_in_mirror is None:
+        if self._mirror is None:
             return None
-        return MirrorErasure.DONE if await self._erased_in_mirror() else MirrorErasure.WAITING
+        return MirrorErasure.DONE if await self._mirror.erased() else MirrorErasure.WAITING
 
     async def erase_due(self, due: Due) -> int:
         """Erase scopes for good, as many as fall due; how many.

@@ -229,9 +229,8 @@ async def open_memory(
         notes_model=notes_model,
         mirror=mirror,
     )
-    told = None if services.mirror is None else services.mirror.erased
     privacy = Privacy(
-        database, stores.personal, text_index, clock, talk=services.talk, files=files, erased_in_mirror=told
+        database, stores.personal, text_index, clock, talk=services.talk, files=files, mirror=services.mirror
     )
     importer = Importer(
         database=database,

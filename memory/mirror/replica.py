@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -41,6 +42,7 @@ _COLUMNS = {
     ),
 }
 _OF_A_STORE = f"{_KEY}, data TEXT, updated_at INTEGER NOT NULL, record TEXT NOT NULL, {_ORIGIN}"
+_BEFORE_AUDIENCE = "_2f"  # a slash, in an agent's name: the slug of a scope
 _SPLIT_OFF = ("text", "category", "importance", "created_at", "access_count")  # columns of the archive's own
 
 _IS_OURS = " AND ".join(
@@ -138,8 +140,8 @@ class Replica:
         device count from its own word on that it has erased it too.
 
         Args:
-            agents: rows of the table of erased agents, each the word of one device; ``agent_id`` is an agent's
-                ``digest_of``.
+            agents: rows of the table of erased agents, each the word of one device; ``agent_id`` is one of an agent's
+                ``digests_of``.
         """
         with _said_plainly():
             for table in self._tables:
@@ -154,11 +156,14 @@ class Replica:
 
     def _forget(self, table: str, erasures: Sequence[Row]) -> None:
         query = f"SELECT DISTINCT agent_id FROM {table} WHERE {_IS_OURS}"
-        agents = {digest_of(agent): agent for (agent,) in self._connection.execute(query).fetchall()}
+        agents: defaultdict[str, list[str]] = defaultdict(list)
+        for (agent,) in self._connection.execute(query).fetchall():
+            for digest in digests_of(agent):
+                agents[digest].append(agent)
         for row in erasures:
-            if row["agent_id"] in agents:
-                old = "device = ? AND seq < ?" if follows(row) else "(device <> ? OR seq < ?)"
-                origin = (agents[row["agent_id"]], row["device"], row["seq"])
+            old = "device = ? AND seq < ?" if follows(row) else "(device <> ? OR seq < ?)"
+            for agent in agents.get(row["agent_id"], ()):
+                origin = (agent, row["device"], row["seq"])
                 self._connection.execute(f"DELETE FROM {table} WHERE agent_id = ? AND {old}", origin)
 
     def _append(self, row: Row) -> bool:
@@ -183,11 +188,10 @@ class Replica:
         erased = {agent for agent, _ in words}
         if not erased:
             return
-        digests = {agent: digest_of(agent) for agent in {one["agent_id"] for one in found}}
+        digests = {agent: erased.intersection(digests_of(agent)) for agent in {one["agent_id"] for one in found}}
         for one in found:
-            digest = digests[one["agent_id"]]
-            word = words.get((digest, one["device"]))
-            if digest in erased and (word is None or one["seq"] < word):
+            said = [words.get((digest, one["device"])) for digest in digests[one["agent_id"]]]
+            if any(word is None or one["seq"] < word for word in said):
                 self._connection.execute(f"DELETE FROM {table} WHERE id = ?", (one["id"],))
                 one["data"] = None
         self._connection.commit()
@@ -248,9 +252,19 @@ def remove_replica(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def digest_of(agent: str) -> str:
-    """What an agent is known by once it is erased: its name is not kept for that."""
-    return hashlib.sha256(agent.encode()).hexdigest()
+def digests_of(agent: str) -> tuple[str, str]:
+    """What an agent is known by once it, or its person, is erased: their names are not kept for that.
+
+    Args:
+        agent: the slug of a scope; the audience may be left out for what stands for the person alone.
+    """
+    person, slash, _ = agent.rpartition(_BEFORE_AUDIENCE)
+    return digest_of(agent), digest_of(person + slash)
+
+
+def digest_of(name: str) -> str:
+    """A name that cannot be read."""
+    return hashlib.sha256(name.encode()).hexdigest()
 
 
 def follows(erasure: Row) -> bool:

@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from memory.database import Database
+from memory.database import Database, Transaction
 from memory.errors import MemorySystemError, MirrorUnavailable
 from memory.ids import IdSource
 from memory.mirror.process import MirrorProcess
@@ -132,9 +132,7 @@ class Mirroring:
         """
         async with self._exchanging:
             try:
-                await self._process.exchange(push=False)
-                await self._take_in((ERASED,), None)
-                await self._tell_of_erasures()  # first, lest what others said of somebody erased here comes back
+                await self._begin()
                 await self._take_in(self._tables, None)
                 while await self._telling.tell_some():
                     await self._tell_of_erasures()
@@ -162,10 +160,16 @@ class Mirroring:
             MirrorUnavailable: it cannot be reached; what came so far stays, and the next try goes on from there.
         """
         async with self._exchanging:
-            await self._process.exchange(push=False)
+            await self._begin()
             late = {COLD, MESSAGES.remote}
             tables = [table for table in self._tables if archive or table not in late]
             return await self._take_in(tables, on_progress)
+
+    async def _begin(self) -> None:
+        """Fetch what others said, and tell first who is erased, lest what they said of somebody comes back."""
+        await self._process.exchange(push=False)
+        await self._take_in((ERASED,), None)
+        await self._tell_of_erasures()
 
     async def is_new_here(self) -> bool:
         """Whether this database has never exchanged anything with the mirror."""
@@ -177,6 +181,10 @@ class Mirroring:
             with suppress(MemorySystemError, TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self.exchange()
+
+    async def note_erased(self, person: str, tx: Transaction) -> None:
+        """Note, in the transaction of an erasure here, that all of a person is to be erased there."""
+        await self._changes.erase_person(person, tx)
 
     async def erased(self) -> bool:
         """After an erasure here: erase there too; whether that is done already. What is not is done later."""

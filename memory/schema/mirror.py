@@ -18,7 +18,7 @@ Index("mirror_changes_by_date", mirror_changes.c.changed_at)
 mirror_erasures = Table(
     "mirror_erasures",
     metadata,
-    Column("digest", String(64), primary_key=True),  # of a scope that was erased here and is not yet there
+    Column("digest", String(64), primary_key=True),  # of a scope or person that was erased here and is not yet there
     Column("id", BigInteger, nullable=False),
     Column("erased_at", UtcDateTime, nullable=False),
     Column("follows", Boolean, nullable=False, server_default=false()),  # whether another device told of it

@@ -6,7 +6,6 @@ changed again meanwhile stays noted.
 
 from __future__ import annotations
 
-import hashlib
 import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
+from memory.mirror.replica import digest_of, digests_of
 from memory.ports import Clock
 from memory.records import Scope, scope_slug
 from memory.schema import (
@@ -84,10 +84,10 @@ class MirrorChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorErasure:
-    """A scope that was erased here, and is not yet in the mirror.
+    """A scope, or a person with all scopes, that was erased here, and is not yet in the mirror.
 
     Attributes:
-        digest: of the scope's slug, since its name is not to be kept.
+        digest: of the scope's slug, or of its part that names the person, since names are not to be kept.
         id: drawn when it was erased, and anew whenever the mirror is told.
         erased_at: when.
         follows: whether another device told of it, which is to know that this one has done it too.
@@ -230,7 +230,7 @@ class MirrorChangeStore:
         for table in PERSONAL_TABLES:
             rows = await tx.connection.execute(select(table.c.person, table.c.audience).distinct())
             found |= {Scope(person=row.person, audience=row.audience) for row in rows}
-        return sorted((scope for scope in found if digest_of(scope) in digests), key=str)
+        return sorted((scope for scope in found if not _digests_of(scope).isdisjoint(digests)), key=str)
 
     @contextmanager
     def following(self, digests: Collection[str]) -> Iterator[None]:
@@ -282,11 +282,17 @@ class MirrorChangeStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Forget what of a scope was to be mirrored, and note that it is to be erased there. The last of all stores."""
         count = await delete_scope(tx, mirror_changes, scope)
-        digest = digest_of(scope)
-        if await _state(tx.connection, _DEVICE) is not None and digest not in self._followed:
-            await tx.connection.execute(delete(mirror_erasures).where(mirror_erasures.c.digest == digest))
-            await self._note_erasure(tx, digest, follows=False)
+        if await _state(tx.connection, _DEVICE) is not None and self._followed.isdisjoint(_digests_of(scope)):
+            await self._erased_here(tx, digest_of(scope_slug(scope)))
         return {mirror_changes.name: count}
+
+    async def erase_person(self, person: str, tx: Transaction) -> None:
+        """Note that all of a person is to be erased in the mirror, also what never came here."""
+        await self._erased_here(tx, digest_of(_person_slug(person)))
+
+    async def _erased_here(self, tx: Transaction, digest: str) -> None:
+        await tx.connection.execute(delete(mirror_erasures).where(mirror_erasures.c.digest == digest))
+        await self._note_erasure(tx, digest, follows=False)
 
     async def _note_erasure(self, tx: Transaction, digest: str, *, follows: bool) -> None:
         row = {"digest": digest, "id": self._ids.next(), "erased_at": self._clock.now(), "follows": follows}
@@ -305,9 +311,14 @@ class MirrorChangeStore:
             await tx.connection.execute(text(_FILL.format(name=name, record=record, now=NOW_IN_SQL, table=table)))
 
 
-def digest_of(scope: Scope) -> str:
-    """What an erased scope is known by."""
-    return hashlib.sha256(scope_slug(scope).encode()).hexdigest()
+def _digests_of(scope: Scope) -> set[str]:
+    """What a scope is known by once it, or its person, is erased."""
+    return set(digests_of(scope_slug(scope)))
+
+
+def _person_slug(person: str) -> str:
+    """The part that the slugs of all of a person's scopes begin with."""
+    return scope_slug(Scope(person=person, audience=""))
 
 
 def _change(row: Row[Any]) -> MirrorChange:

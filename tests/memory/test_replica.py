@@ -134,6 +134,18 @@ def test_of_somebody_erased_a_device_is_heard_from_its_own_word_of_it_on(replica
     assert held(replica) == [{"text": "Rye"}, {"text": "New"}, {"text": "Oats"}]
 
 
+def test_the_erasure_of_a_person_takes_all_agents_of_that_person(replica: Replica) -> None:
+    public, ben = "console_3aann_2fguild_3a1", "console_3aben_2fdm"
+    replica.append([row(1, {"text": "Tea"}), row(2, {"text": "Milk"}, agent_id=public, record="[2]")])
+    replica.append([row(3, {"text": "Ben"}, agent_id=ben)])
+    replica.erase([erasure(5) | {"agent_id": digest_of("console_3aann_2f")}])
+    assert held(replica) == [{"text": "Ben"}]
+    replica.append([row(6, {"text": "Late"}, agent_id=public, record="[3]", device="b")])
+    assert held(replica) == [{"text": "Ben"}, None]
+    replica.append([row(7, {"text": "New"}, agent_id=public, record="[4]")])
+    assert held(replica) == [{"text": "Ben"}, {"text": "New"}]
+
+
 def test_who_is_erased_again_is_erased_again_elsewhere(replica: Replica) -> None:
     replica.erase([erasure(5)])
     replica.erase([erasure(8, device="b", follows=True)])

@@ -204,3 +204,23 @@ async def test_who_is_erased_stays_so_though_the_clock_of_another_device_differs
             await device.mirror.exchange()
         assert [await device.stores.warm.all(ANN) for device in (one, other)] == [[], []]
         assert [(await device.stores.mirror_changes.progress()).waiting for device in (one, other)] == [0, 0]
+
+
+async def test_who_is_erased_on_a_device_to_which_nothing_came_yet_is_erased_everywhere(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with AsyncExitStack() as stack:
+        old, new = [await opened(tmp_path, name, clock, stack) for name in (0, 1)]
+        await write(old, "entry", 1, clock)
+        await old.mirror.exchange()
+        async with new.database.transaction() as tx:
+            await new.mirror.note_erased(ANN.person, tx)  # no row tells which scopes Ann has
+        new.process.breaks = True
+        with suppress(MirrorUnavailable):
+            await new.mirror.restore()
+        await new.mirror.restore()
+        await old.mirror.exchange()
+        assert [await device.stores.warm.all(ANN) for device in (old, new)] == [[], []]
+        await write(old, "entry", 2, clock)
+        for device in (old, new):
+            await device.mirror.exchange()
+            assert {entry.text for entry in await device.stores.warm.all(ANN)} == {"thing2 of 0"}

@@ -323,12 +323,14 @@ async def test_who_is_erased_is_gone_from_the_mirror_and_from_other_machines(
         await mirror_of(other).exchange()
         assert await other.system.privacy.scopes_of(ANN.person) == []
         assert await other.system.privacy.scopes_of("console:ben")
-        receipt = await other.system.privacy.erase("console:ben")
-        assert receipt.mirror is MirrorErasure.DONE
-    async with device(tmp_path / "c", server, clock) as restored:
-        await mirror_of(restored).restore()
-        assert await restored.system.privacy.scopes_of(ANN.person) == []
-        assert await restored.system.privacy.scopes_of("console:ben") == []
+        async with device(tmp_path / "c", server, clock) as new:  # nothing came back here yet
+            receipt = await new.system.privacy.erase("console:ben")
+            assert receipt.mirror is MirrorErasure.DONE
+            await mirror_of(new).restore()
+            assert await new.system.privacy.scopes_of(ANN.person) == []
+            assert await new.system.privacy.scopes_of("console:ben") == []
+        await mirror_of(other).exchange()
+        assert await other.system.privacy.scopes_of("console:ben") == []
     with closing(sync.connect(str(tmp_path / "look.db"), remote_url=server.url)) as hosted:
         for table in tables_of(STORES):
             assert hosted.execute(f"SELECT data FROM {table} WHERE data LIKE '%quetzals%'").fetchall() == [], table
