@@ -10,7 +10,9 @@ import tomllib
 from collections.abc import Mapping
 from configparser import ConfigParser
 from fnmatch import fnmatch
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import typer
@@ -18,6 +20,7 @@ import typer
 from bot.cli import app
 from bot.config import Settings
 from bot.lifecycle import DRAIN_SECONDS
+from bot.web import HEALTH_PATH
 
 ROOT = Path(__file__).parent.parent
 COMMANDS = typer.main.get_group(app).commands
@@ -43,6 +46,7 @@ def test_the_service_starts_a_command_that_there_is_and_leaves_it_time_to_stop()
     assert Path(program).name == "keepsake"
     assert command in COMMANDS
     assert float(unit()["Service"]["TimeoutStopSec"]) > LONGEST_STOP
+    assert unit()["Service"]["KillMode"] == "mixed"  # what works for the bot is stopped after it
     name, _, folder = unit()["Service"]["Environment"].partition("=")
     assert name.lower() in Settings.model_fields
     assert folder == f"/var/lib/{unit()['Service']['StateDirectory']}"
@@ -77,11 +81,41 @@ def test_the_image_keeps_memory_in_its_volume_and_is_asked_where_it_listens() ->
     environment = dict(re.findall(r"(\w+)=(\S+)", " ".join(instructions("ENV"))))
     assert environment["DATA_DIR"] == instructions("VOLUME")[0]
     assert instructions("EXPOSE") == [str(Settings.model_fields["port"].default)]
+    assert f"os.getenv('PORT') or {Settings.model_fields['port'].default}" in health_check()
+    assert instructions("USER") == ["keepsake"]
+
+
+def health_check() -> str:
+    """The program that says how the container is."""
     python, option, code = json.loads(instructions("HEALTHCHECK")[0].partition("CMD ")[2])
     assert (python, option) == ("python", "-c")
-    compile(code, "the health check", "exec")
-    assert f'os.getenv("PORT", "{Settings.model_fields["port"].default}")}}/healthz' in code
-    assert instructions("USER") == ["keepsake"]
+    return str(code)
+
+
+@pytest.mark.parametrize(("status", "exit_code"), [(200, 0), (503, 1)])
+def test_the_container_is_healthy_while_the_bot_says_so_even_behind_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, status: int, exit_code: int
+) -> None:
+    asked = []
+
+    class Health(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Health) as server:
+        answering = Thread(target=server.handle_request)
+        answering.start()
+        monkeypatch.setenv("PORT", str(server.server_port))
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # a port where nobody answers
+        with pytest.raises(SystemExit) as ended:
+            exec(health_check(), {})
+        answering.join()
+    assert (int(ended.value.code or 0), asked) == (exit_code, [HEALTH_PATH])
 
 
 def test_the_compose_file_keeps_memory_in_a_volume_and_leaves_time_to_stop() -> None:
@@ -92,5 +126,6 @@ def test_the_compose_file_keeps_memory_in_a_volume_and_leaves_time_to_stop() -> 
     assert keys[4] == {"build", "env_file", "environment", "volumes", "restart", "stop_grace_period"}
     assert "- keepsake:/data\n" in compose
     assert "DATA_DIR: /data\n" in compose
+    assert "restart: unless-stopped\n" in compose  # the only way back after the machine was started anew
     [seconds] = re.findall(r"stop_grace_period: (\d+)s", compose)
     assert int(seconds) > LONGEST_STOP

@@ -4,7 +4,8 @@ A push holds the interpreter for tens of milliseconds and waits for a server wit
 own, which its parent kills when it takes too long.
 
 Invariant: a request is answered by one frame, with a value or with one plain sentence. The process ends when its parent
-does. A frame is the length of its JSON in four bytes, and the JSON.
+does, and not by a signal that a terminal or host sends to all processes at once: its parent still needs it then. A
+frame is the length of its JSON in four bytes, and the JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import fcntl
 import json
 import os
 import queue
+import signal
 import socket
 import sys
 import threading
@@ -87,6 +89,8 @@ def read_frame(stream: IO[bytes]) -> Any:
 
 def main() -> None:
     """Answer until the input ends."""
+    for told_to_stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(told_to_stop, signal.SIG_IGN)
     socket.setdefaulttimeout(_SILENCE_SECONDS)
     os.nice(_NICENESS)
     requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()

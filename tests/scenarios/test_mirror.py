@@ -279,8 +279,12 @@ async def test_nobody_waits_for_a_push_that_hangs_and_is_killed(tmp_path: Path, 
         await world.say("Let us talk about chess today")
         mirror_of(world).kick()
         await line.held.wait()
+        worker = pid_of_worker()
+        os.kill(worker, signal.SIGTERM)  # as a host does to every process of a bot that is to stop
+        os.kill(worker, signal.SIGINT)
         assert await world.say("And once more about chess") == "Noted."
-        os.kill(pid_of_worker(), signal.SIGKILL)
+        assert pid_of_worker() == worker
+        os.kill(worker, signal.SIGKILL)
         await mirror_of(world).settle()
         line.most = None
         clock.advance(minutes=1)
