@@ -27,6 +27,7 @@ from memory.errors import DatabaseUnavailable
 from memory.in_thread import ThreadConnections, by_trips, finished, immediate, present_connection, working_on
 from memory.migrations import migrate
 from memory.sqlite_driver import Connector, tells_of_damage
+from memory.write_queue import WriteQueue
 
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
@@ -70,9 +71,9 @@ class Database:
         self.name = Path(engine.url.database or "").name
         self._connections = ThreadConnections(direct)
         self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix="writer")
         self._connector = connector
         self._writing = asyncio.Lock()  # SQLite has one writer; waiting here is fair and does not poll
+        self._writes = WriteQueue(self._connections, self._writing)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
@@ -136,29 +137,27 @@ class Database:
     async def write(self, work: Callable[[Transaction], Coroutine[Any, Any, _Result]]) -> _Result:
         """A write transaction as ``transaction()``, in one trip to a thread: for work that is brief and often done.
 
+        It may be committed together with others that wait; where it fails it is taken back by itself.
+
         Args:
             work: calls the stores' methods, which then also read within the transaction, and waits for nothing else.
         """
-        async with self._writing:
-            with _said_plainly():
-                writing = asyncio.get_running_loop().run_in_executor(self._writer, self._write_in_thread, work)
-                try:
-                    transaction, result = await asyncio.shield(writing)
-                except asyncio.CancelledError:
-                    (await writing)[0].committed()
-                    raise
-        transaction.committed()
-        return result
 
-    def _write_in_thread(
-        self, work: Callable[[Transaction], Coroutine[Any, Any, _Result]]
-    ) -> tuple[Transaction, _Result]:
-        connection = self._connections.of_this_thread()
-        with connection.begin():
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        def written(connection: Connection) -> tuple[Transaction, _Result]:
             transaction = Transaction(immediate(connection))
             with working_on(connection):
                 return transaction, finished(lambda: work(transaction))
+
+        with _said_plainly():
+            writing = self._writes.add(written)
+            try:
+                transaction, result = await asyncio.shield(writing)
+            except asyncio.CancelledError:
+                if not self._writes.withdraw(writing):
+                    (await writing)[0].committed()
+                raise
+        transaction.committed()
+        return result
 
     async def checkpoint(self) -> bool:
         """Move SQLite's write-ahead log into the database file and empty it.
@@ -207,7 +206,7 @@ class Database:
     async def close(self) -> None:
         """Close every connection, after what is being read."""
         await asyncio.to_thread(self._readers.shutdown)
-        await asyncio.to_thread(self._writer.shutdown)
+        await self._writes.close()
         self._connections.close()
         await self.engine.dispose()
         await self._connector.settle()
