@@ -82,6 +82,7 @@ from memory.stores.reminders import ReminderStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
+from memory.stores.standing import StandingReader
 from memory.stores.summaries import SummaryStore
 from memory.stores.tier_days import TierDayStore
 from memory.stores.tree import TreeStore
@@ -145,6 +146,7 @@ def open_stores(
         answer_posts=AnswerPostStore(database),
         inbox=InboxStore(database, ids),
         summaries=SummaryStore(database, counter, versions=parameters.summary_versions),
+        standing=StandingReader(database, zone=parameters.zone),
         jobs=JobStore(database, ids),
         audit=AuditStore(database, ids, clock),
         consent=ConsentStore(database),

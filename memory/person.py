@@ -164,11 +164,8 @@ class PersonMemory:
 
         async def read() -> tuple[Gathered, Sequence[StoredMessage], Candidates | None]:
             window = await self._stores.recall.window(self.place.scope, self.place.conversation)
-            standing = replace(
-                await self._standing(exchange, tools=tools, now=now),
-                working_memory=shown(await self.working.load(exchange)),
-                journal=await self._journal(window),
-            )
+            standing = await self._standing(exchange, tools=tools, now=now)
+            standing = replace(standing, journal=await self._journal(window))
             shown_already = _in_sight(window, exchange)
             return standing, window, await services.retriever.worded(reach, text, wanted=wanted, exclude=shown_already)
 
@@ -235,31 +232,23 @@ class PersonMemory:
 
     async def _standing(self, exchange: Exchange, *, tools: tuple[ToolSpec, ...], now: datetime) -> Gathered:
         """What a prompt of this conversation holds before any message."""
-        scope = self.place.scope
         parts = parts_of(self.parameters.preset)
-        summary, blocks = await self._stores.summaries.latest(scope), await self._stores.blocks.load(scope)
-        zone = await self._stores.preferences.zone(scope)
-        hot, tree = await self._at_hand() if parts.tiers else ("", "")
+        kept = await self._stores.standing.load(exchange.session)
         return Gathered(
-            hot=hot,
-            tree=tree,
+            hot=as_json(kept.hot) if parts.tiers and kept.hot.version else "",
+            tree=kept.tree if parts.tiers else "",
             agent_name=self._services.parameters.agent_name,
             audience_note=audience_note(self.place.audience),
-            summary=summary.text if summary is not None and parts.rolling_summary else "",
-            blocks=blocks if parts.core_memory else (),
+            summary=kept.summary if parts.rolling_summary else "",
+            blocks=kept.blocks if parts.core_memory else (),
             window_summary=exchange.session.window_summary,
             history=(),
             turn=(),
             hits=(),
-            now=now.astimezone(zone),
+            now=now.astimezone(kept.zone),
+            working_memory=shown(kept.working),
             tools=tools,
         )
-
-    async def _at_hand(self) -> tuple[str, str]:
-        """The hot state and the index of the tree, as a prompt shows them; either may be empty."""
-        scope = self.place.scope
-        state = await self._stores.hot.shown(scope)
-        return as_json(state) if state.version else "", await self._stores.tree.index(scope)
 
     async def finish(
         self,

@@ -68,6 +68,7 @@ from memory.stores.reminders import ReminderStore
 from memory.stores.reply_sources import ReplySourceStore
 from memory.stores.search import SearchStore
 from memory.stores.sessions import SessionStore
+from memory.stores.standing import StandingReader
 from memory.stores.summaries import SummaryStore
 from memory.stores.tier_days import TierDayStore
 from memory.stores.tree import TreeStore
@@ -106,6 +107,7 @@ class Stores:
     answer_posts: AnswerPostStore
     inbox: InboxStore
     summaries: SummaryStore
+    standing: StandingReader
     jobs: JobStore
     audit: AuditStore
     consent: ConsentStore

@@ -66,11 +66,11 @@ class HotStore:
     async def shown(self, scope: Scope) -> HotState:
         """The same without what has been forgotten or let go of since."""
         async with self._database.read() as connection:
-            return await _standing(connection, scope, await _newest(connection, scope))
+            return await still_true(connection, scope, await _newest(connection, scope))
 
     async def standing(self, scope: Scope, tx: Transaction) -> HotState:
         """The same within a transaction."""
-        return await _standing(tx.connection, scope, await _newest(tx.connection, scope))
+        return await still_true(tx.connection, scope, await _newest(tx.connection, scope))
 
     async def newest_row(self, scope: Scope) -> dict[str, Any] | None:
         """The newest version as ``export`` has it; None where there is none."""
@@ -179,7 +179,8 @@ async def _newest(connection: AsyncConnection, scope: Scope) -> HotState:
     return HotState() if row is None else _version(row).state
 
 
-async def _standing(connection: AsyncConnection, scope: Scope, state: HotState) -> HotState:
+async def still_true(connection: AsyncConnection, scope: Scope, state: HotState) -> HotState:
+    """A state without what a fact taught that is not true any more, or an entry that was let go of."""
     facts_named = {int(item.source.removeprefix(_FACT)) for item in items_of(state) if item.source.startswith(_FACT)}
     entries_named = {
         int(item.source.removeprefix(_ENTRY)) for item in items_of(state) if item.source.startswith(_ENTRY)
@@ -200,10 +201,15 @@ async def _standing(connection: AsyncConnection, scope: Scope, state: HotState) 
     return without(state, gone)
 
 
+def stored_state(value: Mapping[str, Any], *, version: int, changed_at: datetime) -> HotState:
+    """The state of a version, from the value that is kept of it."""
+    return replace(from_value(value), version=version, last_updated=changed_at)
+
+
 def _version(row: Row[Any]) -> HotVersion:
     return HotVersion(
         version=row.version,
-        state=replace(from_value(row.state), version=row.version, last_updated=row.changed_at),
+        state=stored_state(row.state, version=row.version, changed_at=row.changed_at),
         changed_at=row.changed_at,
         change=change_of_row(row),
     )

@@ -17,7 +17,7 @@ from tests.world import running
 # To the reply: accept, admit, begin, finish, send. A step that is to be durable by itself needs one of its own; any
 # other belongs into one of these.
 TRANSACTIONS_BEFORE_THE_REPLY = 5
-STATEMENTS_BEFORE_THE_REPLY = 50
+STATEMENTS_BEFORE_THE_REPLY = 45
 # After it: delivered, vectors, and of the job that learns its claim, its effect and the look for another one.
 TRANSACTIONS_AFTER_THE_REPLY = 7
 STATEMENTS_AFTER_THE_REPLY = 24
