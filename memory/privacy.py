@@ -57,6 +57,7 @@ _SCRUB_STEPS = 10_000
 
 # The text of the table definitions stands in the file as well.
 _SQLITE_SCHEMA = Table("sqlite_master", MetaData(), Column("sql", String))
+_INDEXED_WORDS = Table("search_words", MetaData(), Column("words", String))
 
 
 Due = Callable[[Transaction], Awaitable[Sequence[Scope]]]
@@ -285,7 +286,7 @@ class Privacy:
         """Which of the pieces stand, in either case, in a row that is still there or in a table's definition."""
         missing = {piece.lower() for piece in pieces}
         async with self._database.read() as connection:
-            for table in (*metadata.sorted_tables, _SQLITE_SCHEMA):
+            for table in (*metadata.sorted_tables, _INDEXED_WORDS, _SQLITE_SCHEMA):
                 if not missing:
                     break
                 async for rows in _rows_of(connection, table):

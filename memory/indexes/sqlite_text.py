@@ -1,28 +1,31 @@
-"""Full text over search entries, in the FTS5 table ``search_text(owner, body)`` of the same database.
+"""Full text over search entries, in the FTS5 table ``search_text`` of the same database.
 
-The owner of an entry is an indexed token, so that a search walks the rows of one person alone however many others
-there are. How texts and queries become words is ``words``'.
+Each word is indexed with the mark of its scope before it (see ``marks``), so that a search walks the entries of that
+scope alone. How texts and queries become words is ``words``'. What was indexed stands without the marks in
+``search_words``, whose triggers keep FTS5's table, which finds again there what it must forget; and they keep in
+``search_marks`` how many entries each mark has.
 
-Invariant: a search returns entries within its reach only, twice over: by the owner's token, and by the scope of the
-row of ``search_entries`` that it must join. No query text, whatever it holds, raises or widens the reach.
+Invariant: a search returns entries within its reach only, twice over: by the marks of their words, and by the scope of
+the row of ``search_entries`` that it must join. No query text, whatever it holds, raises or widens the reach.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import accumulate
+from dataclasses import dataclass
+from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, Select, bindparam, func, select, text
+from sqlalchemy import Row, Select, bindparam, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.indexes.term_scores import Ids, Term, best, by_length, rarity
-from memory.indexes.words import indexed, query_terms
+from memory.indexes.marks import mark_of
+from memory.indexes.term_scores import Ids, Scored, Term, best, by_length, rarity
+from memory.indexes.words import Form, indexed_words, query_terms
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import closed_scopes, listed, search_entries
 
@@ -34,26 +37,39 @@ _LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest w
 _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
 
-# The newest entries that each query finds, as ids with commas between them: as rows they would take longer to read than
-# to find.
+_Forms = tuple[Form, ...]
+
+_PUT = text("INSERT INTO search_words (id, mark, characters, words) VALUES (:id, :mark, :characters, :words)")
+_REMOVE = text("DELETE FROM search_words WHERE id = :id")
+
+# The audiences of a person, one after the other by the key (a loose index scan).
+_AUDIENCES = text(
+    "WITH RECURSIVE seen (audience) AS ("
+    "SELECT min(audience) FROM search_entries WHERE person = :person UNION ALL "
+    "SELECT (SELECT min(audience) FROM search_entries WHERE person = :person AND audience > seen.audience) "
+    "FROM seen WHERE audience IS NOT NULL) "
+    "SELECT audience FROM seen WHERE audience IS NOT NULL "
+    "AND audience NOT IN (SELECT audience FROM closed_scopes WHERE person = :person)"
+)
+_COUNTS = text("SELECT mark, entries FROM search_marks WHERE mark IN (SELECT value FROM json_each(:marks))")
+
+# What is found comes as numbers with commas between them: as rows they would take longer to read than to find.
 _HOLDERS = text(
     "SELECT asked.key AS place, (SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_text WHERE search_text "
     "MATCH asked.value ORDER BY rowid DESC LIMIT :most)) AS ids FROM json_each(:asked) AS asked"
 )
-_PUT = text("INSERT OR REPLACE INTO search_text (rowid, owner, body) VALUES (:id, :owner, :body)")
-_TOTALS = text(
-    "SELECT owned.key AS source, (SELECT count(*) FROM (SELECT 1 FROM search_text WHERE search_text MATCH owned.value "
-    "LIMIT :most)) AS entries FROM json_each(:owners) AS owned"
+_LENGTHS = text(
+    "SELECT group_concat(characters) FROM (SELECT coalesce(own.characters, -1) AS characters "
+    "FROM json_each(:ids) AS asked LEFT JOIN search_words AS own ON own.id = asked.value ORDER BY asked.key)"
 )
 
 
-def _lengths(*, in_audiences: bool) -> Select[Any]:
+def _entries(*, in_audiences: bool) -> Select[Any]:
     """The entries of ``ids`` within reach. Made once: making a statement takes longer than running it."""
     # The limit keeps the planner from asking for the person first, which would walk all of their entries.
     entry = search_entries.c
     asked = (
         select(entry.id, entry.person, entry.audience, entry.source, entry.record_id)
-        .add_columns(func.length(entry.text).label("characters"))
         .where(entry.id.in_(listed("ids")))
         .limit(bindparam("most"))
         .subquery()
@@ -63,7 +79,20 @@ def _lengths(*, in_audiences: bool) -> Select[Any]:
     return within.where(asked.c.audience.in_(listed("audiences"))) if in_audiences else within
 
 
-_LENGTHS, _LENGTHS_IN_AUDIENCES = _lengths(in_audiences=False), _lengths(in_audiences=True)
+_ENTRIES, _ENTRIES_IN_AUDIENCES = _entries(in_audiences=False), _entries(in_audiences=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Held:
+    """What is held of one source within reach.
+
+    Attributes:
+        marks: of the scopes in which there is any.
+        entries: how many; to ``_MAX_COUNTED``.
+    """
+
+    marks: tuple[str, ...]
+    entries: int
 
 
 class SqliteTextIndex:
@@ -72,17 +101,12 @@ class SqliteTextIndex:
     async def add(self, connection: AsyncConnection, entries: Sequence[SearchEntry]) -> None:
         """Index entries; one already there is replaced."""
         if entries:
-            await connection.execute(
-                _PUT,
-                [{"id": entry.id, "owner": _owner(entry), "body": indexed(entry.text)} for entry in entries],
-            )
+            await connection.execute(_PUT, [_row(entry) for entry in entries])
 
     async def remove(self, connection: AsyncConnection, entry_ids: Sequence[int]) -> None:
         """Remove entries; unknown ones are ignored."""
         if entry_ids:
-            await connection.execute(
-                text("DELETE FROM search_text WHERE rowid = :id"), [{"id": entry_id} for entry_id in entry_ids]
-            )
+            await connection.execute(_REMOVE, [{"id": entry_id} for entry_id in entry_ids])
 
     def search(
         self,
@@ -99,17 +123,15 @@ class SqliteTextIndex:
         Args:
             limits: how many of each source, at most; with 0 it is only told whether anything is held.
         """
-        withins = {source: f"owner : ({' OR '.join(own)})" for source in limits if (own := _owners(reach, source))}
-        totals = _totals(connection, withins)
-        searched = {source: withins[source] for source in totals if limits[source]}
-        scores = {
+        held = _held(connection, reach, limits)
+        searched = {source: own for source, own in held.items() if limits[source] > 0}
+        scored = {
             source: best(*terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limits[source]))
-            for source, terms in _weighed(connection, searched, totals, query_terms(query)).items()
+            for source, terms in _weighed(connection, searched, query_terms(query)).items()
         }
-        rows = _within(connection, reach, [entry_id for some in scores.values() for entry_id in some])
-        return {
-            source: _ranked(scores.get(source, {}), rows.get(source, ()), source, limits[source]) for source in totals
-        }
+        first = _by_length(connection, scored, limits)
+        rows = _within(connection, reach, [entry_id for some in first.values() for entry_id in some.ids.tolist()])
+        return {source: _found(first[source], source, rows) if source in first else [] for source in held}
 
     async def begin_scrub(self, connection: AsyncConnection) -> None:
         """Begin to remove the words of removed entries from the file; then ``scrub_step`` until it is done.
@@ -138,41 +160,47 @@ class SqliteTextIndex:
         return bool((await connection.execute(changes)).scalar_one() - before >= 2)
 
 
-def _totals(connection: Connection, withins: Mapping[Source, str]) -> dict[Source, int]:
-    """How many entries of each source are within reach; those without any are left out.
+def _held(connection: Connection, reach: Reach, sources: Iterable[Source]) -> dict[Source, _Held]:
+    """What is held of each source within reach; those of which there is nothing are left out."""
+    scopes = [Scope(person=own.person, audience=one) for own in reach.of_each for one in _audiences(connection, own)]
+    marks = {mark_of(scope, source): source for scope, source in product(scopes, sources)}
+    counts: defaultdict[Source, dict[str, int]] = defaultdict(dict)
+    for mark, entries in connection.execute(_COUNTS, {"marks": json.dumps(list(marks))}).all():
+        counts[marks[mark]][mark] = entries
+    return {
+        source: _Held(marks=tuple(own), entries=min(_MAX_COUNTED, sum(own.values()))) for source, own in counts.items()
+    }
 
-    Args:
-        withins: by source, the FTS5 query for everything within reach.
-    """
-    owners = {source.value: within for source, within in withins.items()}
-    rows = connection.execute(_TOTALS, {"owners": json.dumps(owners), "most": _MAX_COUNTED}).all()
-    return {Source(row.source): row.entries for row in rows if row.entries}
+
+def _audiences(connection: Connection, own: Reach) -> Sequence[str]:
+    if own.audiences is not None:
+        return sorted(own.audiences)
+    return connection.execute(_AUDIENCES, {"person": own.person}).scalars().all()
 
 
 def _weighed(
-    connection: Connection, withins: Mapping[Source, str], totals: Mapping[Source, int], terms: Sequence[str]
+    connection: Connection, held: Mapping[Source, _Held], terms: Sequence[_Forms]
 ) -> dict[Source, tuple[list[Term], list[Term]]]:
     """Of each source the terms that make a candidate, and those that only add to what is one already.
 
     Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995); the
     rarest of them add to the score of those that have a rarer one.
     """
-    every = _holders(connection, {source: (within, terms) for source, within in withins.items()})
-    split = {source: _by_rarity(holders) for source, holders in every.items() if holders}
-    added = _holders(
-        connection,
-        {
-            source: (f"{withins[source]} AND body : ({' OR '.join(rare)})", common)
-            for source, (rare, common) in split.items()
-            if common
-        },
-    )
+    asked = {(source, term): _expression(own.marks, [term]) for source, own in held.items() for term in terms}
+    every = _by_source(_holders(connection, asked))
+    split = {source: _by_rarity(holders) for source, holders in every.items()}
+    asked = {
+        (source, term): f"{_expression(held[source].marks, rare)} AND {_expression(held[source].marks, [term])}"
+        for source, (rare, common) in split.items()
+        for term in common
+    }
+    added = _by_source(_holders(connection, asked))
 
-    def weighed(source: Source, held: Mapping[str, Ids], terms: Iterable[str]) -> list[Term]:
+    def weighed(source: Source, holders: Mapping[_Forms, Ids], terms: Iterable[_Forms]) -> list[Term]:
         return [
-            Term(entries=held[term], weight=rarity(len(every[source][term]), totals[source]))
+            Term(entries=holders[term], weight=rarity(len(every[source][term]), held[source].entries))
             for term in terms
-            if term in held
+            if term in holders
         ]
 
     return {
@@ -181,7 +209,7 @@ def _weighed(
     }
 
 
-def _by_rarity(holders: Mapping[str, Ids]) -> tuple[list[str], list[str]]:
+def _by_rarity(holders: Mapping[_Forms, Ids]) -> tuple[list[_Forms], list[_Forms]]:
     """The rare terms, and a few of the common ones, the rarest first."""
     terms = sorted(holders, key=lambda term: len(holders[term]))
     sums = accumulate(len(holders[term]) for term in terms)
@@ -192,68 +220,79 @@ def _by_rarity(holders: Mapping[str, Ids]) -> tuple[list[str], list[str]]:
     return terms[:rare], terms[rare : rare + _MAX_COMMON_TERMS]
 
 
-def _holders(
-    connection: Connection, wanted: Mapping[Source, tuple[str, Sequence[str]]]
-) -> dict[Source, dict[str, Ids]]:
-    """Of each source the newest entries that hold each term; terms that none holds are left out.
+def _expression(marks: Sequence[str], terms: Sequence[_Forms]) -> str:
+    """The FTS5 query for the entries under any of these marks that hold any of these terms."""
+    words = [(form.word, " *" if form.beginning else "") for term in terms for form in term]
+    return "(" + " OR ".join(f'"{mark}{word}"{more}' for mark in marks for word, more in words) + ")"
 
-    Args:
-        wanted: by source, the FTS5 query for what may be found, and the terms.
-    """
-    places = [(source, term) for source, (_, terms) in wanted.items() for term in terms]
-    if not places:
+
+def _holders(connection: Connection, asked: Mapping[tuple[Source, _Forms], str]) -> dict[tuple[Source, _Forms], Ids]:
+    """The newest entries that each FTS5 query finds; those that find none are left out."""
+    if not asked:
         return {}
-    asked = [f"{within} AND body : {term}" for within, terms in wanted.values() for term in terms]
-    held: dict[Source, dict[str, Ids]] = {source: {} for source in wanted}
-    for row in connection.execute(_HOLDERS, {"asked": json.dumps(asked), "most": _MAX_HOLDERS}).all():
-        if row.ids:
-            source, term = places[row.place]
-            held[source][term] = np.fromstring(row.ids, dtype=np.int64, sep=",")
-    return held
+    places = list(asked)
+    rows = connection.execute(_HOLDERS, {"asked": json.dumps(list(asked.values())), "most": _MAX_HOLDERS}).all()
+    return {places[place]: _numbers(ids) for place, ids in rows if ids}
 
 
-def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[Source, list[Row[Any]]]:
-    """Those of these entries that are within reach, with the lengths of their texts, by source."""
-    rows: defaultdict[Source, list[Row[Any]]] = defaultdict(list)
+def _by_source(holders: Mapping[tuple[Source, _Forms], Ids]) -> dict[Source, dict[_Forms, Ids]]:
+    sorted_out: defaultdict[Source, dict[_Forms, Ids]] = defaultdict(dict)
+    for (source, term), ids in holders.items():
+        sorted_out[source][term] = ids
+    return sorted_out
+
+
+def _by_length(
+    connection: Connection, scored: Mapping[Source, Scored], limits: Mapping[Source, int]
+) -> dict[Source, Scored]:
+    """Of each source the best entries with their length counted, best first."""
+    if not scored:
+        return {}
+    ids = np.concatenate([some.ids for some in scored.values()])
+    lengths = _numbers(connection.execute(_LENGTHS, {"ids": json.dumps(ids.tolist())}).scalar_one())
+    borders = np.cumsum([len(some.ids) for some in scored.values()])[:-1]
+    return {
+        source: by_length(some, own, limits[source])
+        for (source, some), own in zip(scored.items(), np.split(lengths, borders), strict=True)
+    }
+
+
+def _numbers(listing: str) -> Ids:
+    return np.fromstring(listing, dtype=np.int64, sep=",")
+
+
+def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[int, Row[Any]]:
+    """Those of these entries that are within reach, by id: whose they are, and of which record."""
     values: dict[str, object] = {"ids": ids, "most": len(ids)}
-    statement = _LENGTHS
+    statement = _ENTRIES
     if reach.audiences is not None:
-        statement, values["audiences"] = _LENGTHS_IN_AUDIENCES, sorted(reach.audiences)
+        statement, values["audiences"] = _ENTRIES_IN_AUDIENCES, sorted(reach.audiences)
+    rows: dict[int, Row[Any]] = {}
     for own in reach.of_each if ids else ():
-        for row in connection.execute(statement, {**values, "person": own.person}).all():
-            rows[Source(row.source)].append(row)
+        rows |= {row.id: row for row in connection.execute(statement, {**values, "person": own.person}).all()}
     return rows
 
 
-def _ranked(scores: Mapping[int, float], rows: Sequence[Row[Any]], source: Source, limit: int) -> list[EntryScore]:
-    """The best entries with their length counted, best first; of equals the newest."""
-    final = by_length(scores, {row.id: row.characters for row in rows})
-    known = [row for row in rows if row.id in final]
-    first = sorted(known, key=lambda row: (-final[row.id], -row.id))[:limit]
+def _found(scored: Scored, source: Source, rows: Mapping[int, Row[Any]]) -> list[EntryScore]:
+    """The entries that a row says are of this source, in the same order."""
+    scores = zip(scored.ids.tolist(), scored.scores.tolist(), strict=True)
     return [
         EntryScore(
-            entry_id=row.id,
+            entry_id=entry_id,
             scope=Scope(person=row.person, audience=row.audience),
             source=source,
             record_id=row.record_id,
-            text_score=final[row.id],
+            text_score=score,
         )
-        for row in first
+        for entry_id, score in scores
+        if (row := rows.get(entry_id)) is not None and row.source == source
     ]
 
 
-def _token(*parts: str) -> str:
-    # The last character is a digit, so that the Porter stemmer leaves the token alone.
-    return "o" + hashlib.blake2b("\0".join(parts).encode(), digest_size=12).hexdigest() + "0"
-
-
-def _owner(entry: SearchEntry) -> str:
-    person, audience, source = entry.scope.person, entry.scope.audience, entry.source.value
-    return f"{_token(source, person)} {_token(source, person, audience)}"
-
-
-def _owners(reach: Reach, source: Source) -> list[str]:
-    persons = [own.person for own in reach.of_each]
-    if reach.audiences is None:
-        return [_token(source.value, person) for person in persons]
-    return [_token(source.value, person, audience) for person in persons for audience in sorted(reach.audiences)]
+def _row(entry: SearchEntry) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "mark": mark_of(entry.scope, entry.source),
+        "characters": len(entry.text),
+        "words": " ".join(indexed_words(entry.text)),
+    }

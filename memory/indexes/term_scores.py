@@ -10,7 +10,7 @@ Invariant: a score is above 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,7 +28,7 @@ class Term:
     """One word of a query.
 
     Attributes:
-        entries: those that hold it.
+        entries: those that hold it, each once.
         weight: what holding it is worth.
     """
 
@@ -36,13 +36,21 @@ class Term:
     weight: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """Entries and their scores, side by side."""
+
+    ids: Ids
+    scores: Scores
+
+
 def rarity(holders: int, total: int) -> float:
     """What a word is worth that so many of all entries hold (BM25's idf), above 0."""
     return math.log1p((max(total, holders) - holders + 0.5) / (holders + 0.5))
 
 
-def best(terms: Sequence[Term], more: Sequence[Term], limit: int) -> dict[int, float]:
-    """The entries that hold the most of a query's words, with the sum of these words' weights.
+def best(terms: Sequence[Term], more: Sequence[Term], limit: int) -> Scored:
+    """The entries that hold the most of a query's words, with the sum of these words' weights, best first.
 
     Args:
         terms: each of them makes its entries candidates.
@@ -50,27 +58,28 @@ def best(terms: Sequence[Term], more: Sequence[Term], limit: int) -> dict[int, f
         limit: entries at most; of equals the newest.
     """
     ids, place = np.unique(np.concatenate([term.entries for term in terms]), return_inverse=True)
-    weights = np.concatenate([np.full(len(term.entries), term.weight) for term in terms])
-    scores: Scores = np.zeros(len(ids))
-    np.add.at(scores, place, weights)
+    weights = np.repeat([term.weight for term in terms], [len(term.entries) for term in terms])
+    scores: Scores = np.bincount(place, weights).astype(np.float64, copy=False)
     for term in more:
         scores += term.weight * np.isin(ids, term.entries)
-    order = np.lexsort((-ids, -scores))[:limit]
-    return dict(zip(ids[order].tolist(), scores[order].tolist(), strict=True))
+    return _first(ids, scores, limit)
 
 
-def by_length(scores: Mapping[int, float], lengths: Mapping[int, int]) -> dict[int, float]:
-    """The same entries with their length counted: a word says more of a short text than of a long one.
+def by_length(scored: Scored, lengths: NDArray[np.int64], limit: int) -> Scored:
+    """The best of these entries with their length counted, best first: a word says more of a short text than of a long.
 
     Args:
-        scores: from ``best``.
-        lengths: of these entries, in any unit; an entry without one is left out.
+        scored: from ``best``.
+        lengths: of the same entries, in any unit; one that has none, as it is gone, has -1 and is left out.
+        limit: entries at most; of equals the newest.
     """
-    known = {entry_id: score for entry_id, score in scores.items() if entry_id in lengths}
-    mean = max(1.0, sum(lengths[entry_id] for entry_id in known) / max(1, len(known)))
-    return {
-        entry_id: score
-        * (1 + _SATURATION)
-        / (1 + _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * lengths[entry_id] / mean))
-        for entry_id, score in known.items()
-    }
+    known = lengths >= 0
+    ids, scores, own = scored.ids[known], scored.scores[known], lengths[known]
+    mean = max(1.0, float(np.mean(own))) if len(own) else 1.0
+    weighed = scores * (1 + _SATURATION) / (1 + _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * own / mean))
+    return _first(ids, weighed, limit)
+
+
+def _first(ids: Ids, scores: Scores, limit: int) -> Scored:
+    order = np.lexsort((-ids, -scores))[: max(0, limit)]
+    return Scored(ids=ids[order], scores=scores[order])

@@ -1,19 +1,21 @@
 """How texts are folded for full text, and what a query looks for in them.
 
-Stored words keep their form, but for English, whose stems SQLite's Porter tokenizer makes. For other languages the
-query reaches further instead: beside each word as it stands, it looks for all that begin as that word does without
-its ending ("Wohnungen", "Wohnung"), and in Arabic also with an article or particle before it, after the light
-stemming of Larkey, Ballesteros and Connell (2007). A query with an English function word looks for its Latin words
-alone. Scripts written without spaces are indexed character by character and asked for in pairs, so that words of one
-and two characters are found.
+Stored words are in small letters without accents and vowel signs, and keep their form, but for English, whose stems
+SQLite's Porter tokenizer makes. For other languages the query reaches further instead: beside each word as it stands,
+it looks for all that begin as that word does without its ending ("Wohnungen", "Wohnung"), and in Arabic also with an
+article or particle before it, after the light stemming of Larkey, Ballesteros and Connell (2007). A query with an
+English function word looks for its Latin words alone. Of a script without spaces each character is indexed with the
+next, so that words of two characters are found, and of one as what begins with it.
 
-Invariant: the same text folds the same way on both sides; a term is a valid FTS5 expression whatever the query holds.
+Invariant: the same text folds the same way on both sides; a word is letters and digits alone, whatever a text holds.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
@@ -28,6 +30,7 @@ _UNSPACED = re.compile(
     "[\u0e01-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3041-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff]"
 )
+_UNSPACED_RUN = re.compile(f"{_UNSPACED.pattern}+")
 _LATIN = re.compile("[a-z\u00df-\u024f\u1e00-\u1eff]+", re.IGNORECASE)
 _ARABIC = re.compile("[\u0620-\u06ff]+")
 _CONTRACTION = re.compile(r"(?<=\w)['’](?:s|m|d|t|ll|re|ve)\b", re.IGNORECASE)
@@ -46,30 +49,80 @@ _ARABIC_ENDINGS = ("ها", "ان", "ات", "ون", "ين", "يه", "كم", "نا
 _ARABIC_LEAST = 3  # letters of a root
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One form in which a word of a query may stand in a text.
+
+    Attributes:
+        word: as it is indexed.
+        beginning: whether it may go on after that.
+    """
+
+    word: str
+    beginning: bool = False
+
+
+class _Characters(dict[int, str]):
+    """What becomes of single characters, worked out when first met, for ``str.translate``."""
+
+    def __init__(self, become: Callable[[str], str]) -> None:
+        self._become = become
+
+    def __missing__(self, code: int) -> str:
+        self[code] = become = self._become(chr(code))
+        return become
+
+
+def _separated(character: str) -> str:
+    return character if unicodedata.category(character)[0] in "LNM" else " "
+
+
+def _plain(character: str) -> str:
+    if unicodedata.category(character)[0] == "M":
+        return ""
+    base = unicodedata.normalize("NFD", character)[0]
+    return base if base.isascii() else character  # of other alphabets the marked letters are letters of their own
+
+
+_SEPARATED, _PLAIN = _Characters(_separated), _Characters(_plain)
+
+
 def folded(raw: str) -> str:
     """A text in the spelling that full text compares: NFKC, without the differences that mean nothing."""
     plain = unicodedata.normalize("NFKC", raw.encode(errors="replace").decode()).replace("\0", " ")
     return plain.translate(_SPELLINGS)
 
 
-def indexed(raw: str) -> str:
-    """A text as it is indexed: folded, each character of a script without spaces a word of its own."""
-    return _UNSPACED.sub(r" \g<0> ", folded(raw))
+def indexed_words(raw: str) -> list[str]:
+    """The words of a text as they are indexed, in its order, each as often as it stands there."""
+    units: list[str] = []
+    for run in _runs(folded(raw)):
+        plain = _bare(run)
+        if _UNSPACED.match(run):
+            units += plain
+        elif plain:
+            units.append(plain[:_MAX_WORD_CHARACTERS])
+    unspaced = [_UNSPACED.match(unit) is not None for unit in units]
+    return [
+        unit + units[place + 1] if unspaced[place] and place + 1 < len(units) and unspaced[place + 1] else unit
+        for place, unit in enumerate(units)
+    ]
 
 
 @lru_cache(64)  # one message is searched for in every source
-def query_terms(query: str) -> tuple[str, ...]:
-    """The query as FTS5 expressions, each once, in the query's order."""
+def query_terms(query: str) -> tuple[tuple[Form, ...], ...]:
+    """Of each word of a query the forms in which it is looked for, each word once, in the query's order."""
     plain = _CONTRACTION.sub(" ", folded(query[:_MAX_QUERY_CHARACTERS]))
     runs = _runs(plain)
     english = any(run.lower() in ENGLISH_ALONE for run in runs)
-    terms: dict[str, str] = {}
-    for word in runs:
-        if _UNSPACED.match(word):
+    terms: dict[str, tuple[Form, ...]] = {}
+    for run in runs:
+        word = _bare(run)
+        if _UNSPACED.match(run):
             for pair in _pairs(word):
-                terms.setdefault(pair, f'"{pair}"')
-        elif word.lower() not in STOP_WORDS and len(word) <= _MAX_WORD_CHARACTERS:
-            terms.setdefault(word.lower(), _with_other_forms(word, english=english))
+                terms.setdefault(pair, (Form(word=pair, beginning=len(pair) == 1),))
+        elif word and run.lower() not in STOP_WORDS and len(word) <= _MAX_WORD_CHARACTERS:
+            terms.setdefault(word, (Form(word=word), *_other_forms(word, english=english)))
     return tuple(terms.values())[:_MAX_QUERY_TERMS]
 
 
@@ -81,31 +134,33 @@ def content_words(text: str) -> tuple[str, ...]:
     """
     words: dict[str, None] = {}
     for run in _runs(_CONTRACTION.sub(" ", folded(text[:_MAX_QUERY_CHARACTERS]))):
-        found = _pairs(run) if _UNSPACED.match(run) else [run.lower()]
+        found = _pairs(_bare(run)) if _UNSPACED.match(run) else [run.lower()]
         words |= dict.fromkeys(word for word in found if word not in STOP_WORDS)
     return tuple(words)
 
 
 def _runs(plain: str) -> list[str]:
     """Runs of letters, digits and their marks, a run of an unspaced script apart."""
-    spelled = "".join(character if unicodedata.category(character)[0] in "LNM" else " " for character in plain)
-    return re.sub(f"({_UNSPACED.pattern}+)", r" \1 ", spelled).split()
+    spelled = plain.translate(_SEPARATED)
+    return (spelled if spelled.isascii() else _UNSPACED_RUN.sub(r" \g<0> ", spelled)).split()
+
+
+def _bare(run: str) -> str:
+    """A run as it is indexed: in small letters, without marks; empty where it is marks alone."""
+    small = run.casefold()
+    return small if small.isascii() else small.translate(_PLAIN)
 
 
 def _pairs(run: str) -> list[str]:
-    """Each two neighbours of a run of characters as a phrase; a lone character as itself."""
-    letters = [character for character in run if character.isalnum()]  # FTS5 takes vowel signs for separators
-    if len(letters) < 2:
-        return letters
-    return [f"{first} {second}" for first, second in pairwise(letters)]
+    """Each two neighbours of a run of characters without marks; a lone character as itself."""
+    return [run] if len(run) == 1 else [first + second for first, second in pairwise(run)]
 
 
-def _with_other_forms(word: str, *, english: bool) -> str:
-    exact = f'"{word}"'
+def _other_forms(word: str, *, english: bool) -> list[Form]:
     if not word.isalpha() or (english and _LATIN.fullmatch(word)):
-        return exact
+        return []
     beginnings = _arabic_beginnings(word) if _ARABIC.fullmatch(word) else _beginning(word)
-    return "(" + " OR ".join([exact, *(f'"{beginning}" *' for beginning in beginnings)]) + ")"
+    return [Form(word=beginning, beginning=True) for beginning in beginnings]
 
 
 def _beginning(word: str) -> list[str]:

@@ -19,14 +19,11 @@ from sqlalchemy.exc import DBAPIError
 
 from memory.database import Database, open_database
 from memory.errors import DatabaseTooNew, DatabaseUnavailable
-from memory.indexes import sqlite_text
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.policy.audience import reach_of_person
-from memory.records import Scope, SearchEntry, Source
+from memory.records import Source
 from memory.schema import channels, metadata, sessions, token_calibration
 from tests.fakes import START
-
-ANN = Scope(person="console:ann", audience="dm")
 
 
 def first_schema(path: Path) -> None:
@@ -75,20 +72,20 @@ async def test_rows_of_the_first_schema_are_kept_through_every_migration(tmp_pat
 async def test_full_text_of_an_older_version_is_found_in_the_spelling_that_is_compared_now(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     first_schema(path)
-    owner = sqlite_text._owner
-    entry = SearchEntry(id=1, scope=ANN, source=Source.RECALL, record_id=1, chunk=0, text="")
+    texts = ["Ещё ёлка, eine Straße, أَحْمَد", "", "nothing"]
     with closing(sqlite3.connect(path)) as old, old:
-        old.execute(
-            "INSERT INTO search_entries (person, audience, source, record_id, chunk, id, text) "
-            "VALUES ('console:ann', 'dm', 'recall', 1, 0, 1, '')"
-        )
-        body = "Ещё ёлка, eine Straße, أَحْمَد"
-        old.execute("INSERT INTO search_text (rowid, owner, body) VALUES (1, ?, ?)", (owner(entry), body))
+        for number, words in enumerate(texts, start=1):
+            old.execute(
+                "INSERT INTO search_entries (person, audience, source, record_id, chunk, id, text) "
+                "VALUES ('console:ann', 'dm', 'recall', ?, 0, ?, ?)",
+                (number, number, words),
+            )
+            old.execute("INSERT INTO search_text (rowid, owner, body) VALUES (?, 'as it was', ?)", (number, words))
     database = await open_database(f"sqlite:///{path}")
     async with database.read() as connection:
         for query in ("елка", "Strasse", "احمد"):
             hits = await connection.run_sync(
-                SqliteTextIndex().search, reach_of_person(ANN.person), query, {Source.RECALL: 5}
+                SqliteTextIndex().search, reach_of_person("console:ann"), query, {Source.RECALL: 5}
             )
             assert [hit.entry_id for hit in hits[Source.RECALL]] == [1], query
     await database.close()

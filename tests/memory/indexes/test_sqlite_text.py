@@ -16,6 +16,7 @@ from sqlalchemy import delete, insert, text
 
 from memory.database import Database, open_database
 from memory.indexes import sqlite_text
+from memory.indexes.marks import mark_of
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.indexes.stop_words import STOP_WORDS
 from memory.indexes.words import folded, query_terms
@@ -247,13 +248,13 @@ async def test_a_person_with_few_entries_finds_them_among_many_of_another(databa
     assert sorted(await found(database, "cat dog")) == [1_000, 1_001, 1_002]
 
 
-async def test_a_text_that_imitates_an_owner_is_found_by_its_true_owner_alone(database: Database) -> None:
-    token = sqlite_text._token("recall", BOB.person)
-    await store(database, f"{token} cat", f"owner : {token}")
-    assert await found(database, "cat", reach=reach_of_person(BOB.person)) == []
-    assert await found(database, f"owner {token}", reach=reach_of_person(BOB.person)) == []
+async def test_a_text_that_imitates_a_mark_is_found_by_its_true_owner_alone(database: Database) -> None:
+    mark = mark_of(BOB, Source.RECALL)
+    await store(database, f"{mark}cat {mark} cat", f"words : {mark}cat")
     await store(database, "something", scope=BOB, first=3)
-    assert sorted(await found(database, token)) == [1, 2]
+    assert await found(database, "cat", reach=reach_of_person(BOB.person)) == []
+    assert await found(database, f"words {mark}cat", reach=reach_of_person(BOB.person)) == []
+    assert sorted(await found(database, f"{mark}cat")) == [1, 2]
 
 
 async def test_an_indexed_text_whose_entry_is_gone_is_not_found(database: Database) -> None:
@@ -291,6 +292,19 @@ async def test_removed_entries_are_not_found_and_unknown_ones_ignored(database: 
     assert await found(database, "cat") == [2]
 
 
+async def test_what_is_removed_is_no_longer_held_and_leaves_nothing_of_its_scope(database: Database) -> None:
+    (entry, other) = await store(database, "cat", "dog")
+    async with database.transaction() as transaction:
+        await INDEX.add(transaction.connection, [entry])
+        await INDEX.remove(transaction.connection, [entry.id])
+        await INDEX.remove(transaction.connection, [other.id])
+    limits = {Source.RECALL: 5}
+    assert await database.read_together(lambda look: INDEX.search(look, EVERYTHING_OF_ANN, "cat", limits)) == {}
+    async with database.read() as connection:
+        for kept in ("search_words", "search_marks"):
+            assert (await connection.execute(text(f"SELECT count(*) FROM {kept}"))).scalar_one() == 0
+
+
 async def test_an_entry_added_again_is_replaced(database: Database) -> None:
     (entry,) = await store(database, "cat")
     changed = SearchEntry(id=entry.id, scope=ANN, source=Source.RECALL, record_id=entry.record_id, chunk=0, text="dog")
@@ -325,7 +339,7 @@ async def test_texts_that_sqlite_cannot_hold_are_indexed_all_the_same(database: 
 
 HOSTILE = (
     '"', "'", '""', "*", "^cat", "cat*", "-cat", "+", "cat AND", "AND OR NOT", "NEAR(cat dog, 5)", "NEAR(",
-    "(", ")", "owner:x", "owner : cat", "body:", "{owner body}:cat", "- owner : cat", "'; DROP TABLE messages; --",
+    "(", ")", "words:x", "words : cat", "words:", "{words}:cat", "- words : cat", "'; DROP TABLE messages; --",
     "%", "_", "\\", "cat\0dog", "\0", "\ud800", "\udfff cat", "a" * 40_000, "猫" * 40_000, "ก็" * 3_000, "cat " * 20_000,
     " OR ".join(["cat"] * 500), "(" * 3_000, '"cat' * 3_000, "a\u0301" * 3_000, "\u202ecat\u202c",
     "👩\u200d👩\u200d👧", "ﷺ" * 4_000,
@@ -364,8 +378,8 @@ def test_hostile_queries_raise_nothing_and_stay_with_their_person(
 
 @settings(max_examples=300)
 @given(QUERIES)
-@example('cat" OR owner : "x')
-@example('cat") OR (body : dog')
+@example('cat" OR words : "x')
+@example('cat") OR (words : dog')
 def test_no_query_of_any_content_raises_or_leaves_its_person(
     shared: tuple[asyncio.Runner, Database], query: str
 ) -> None:
