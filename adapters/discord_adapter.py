@@ -6,6 +6,7 @@ Invariant: the audience that a message is given is never wider than the people w
 from __future__ import annotations
 
 import asyncio
+import logging
 import math
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
@@ -29,11 +30,13 @@ from bot.chat import AttachedFile, Conversation, IncomingMessage, OnMessage, Out
 from bot.commands import Commands
 from bot.last_seen import LastSeen
 from bot.listener import IsForUs, plainly_for_us
+from bot.logs import SayPlainly
 from bot.look_back import LookBack
 
 _log = structlog.get_logger(__name__)
 
 _GATEWAY_DEADLINE = 60.0
+_PLAINLY = SayPlainly(discord.DiscordException, *CONNECTION_ERRORS)  # why it connects anew
 
 
 class DiscordAdapter:
@@ -103,6 +106,7 @@ class DiscordAdapter:
         Raises:
             AdapterStartFailed: the token is refused, or Discord cannot be reached.
         """
+        logging.getLogger("discord.shard").addFilter(_PLAINLY)
         if self._api_url is not None:
             Route.BASE = self._api_url.rstrip("/")
         if self._gateway_url is not None:

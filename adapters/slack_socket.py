@@ -21,8 +21,10 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack_errors import TRANSPORT_ERRORS, is_refusal, start_failure
+from bot.logs import SayPlainly
 
 _CONNECT_PATIENCE = 20.0
+_PLAINLY = SayPlainly(SlackApiError, *TRANSPORT_ERRORS)  # why it connects anew
 
 _log = structlog.get_logger(__name__)
 
@@ -54,6 +56,7 @@ class SocketConnection:
         self._app = app
         self._client = client
         self._app_token = app_token
+        logger.addFilter(_PLAINLY)
         self._logger = logger
         self._on_return = on_return
         self._is_renewed = False

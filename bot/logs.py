@@ -13,8 +13,10 @@ from typing import Any
 
 import structlog
 
-# Tokens of the services we talk to, wherever they might turn up in an error's text.
-_SECRET = re.compile(r"(sk-ant-[\w-]{6,}|xox[a-z]-[\w-]{6,}|xapp-[\w-]{6,}|[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,})")
+# Tokens of the services we talk to, wherever they might turn up in an error's text; a ticket opens a socket of Slack.
+_SECRET = re.compile(
+    r"(sk-ant-[\w-]{6,}|xox[a-z]-[\w-]{6,}|xapp-[\w-]{6,}|[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}|ticket=[\w-]{6,})"
+)
 
 
 def configure_logs(level: str) -> None:
@@ -49,6 +51,27 @@ def configure_logs(level: str) -> None:
     )
     # Libraries speak at INFO of every request; what an operator needs from them is a warning.
     logging.basicConfig(level=max(logging.WARNING, logging.getLevelName(level)), handlers=[handler], force=True)
+
+
+class SayPlainly(logging.Filter):
+    """Lets a library tell certain errors by their reason alone: a connection that breaks is no fault of the program.
+
+    Args:
+        errors: those of which nobody needs the traceback.
+    """
+
+    def __init__(self, *errors: type[BaseException]) -> None:
+        super().__init__()
+        self._errors = errors
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let every record pass, such an error in one line."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, self._errors):
+            message, reason = record.getMessage(), str(error) or type(error).__name__
+            record.msg = message if reason in message else f"{message} ({reason})"
+            record.args, record.exc_info = (), None
+        return True
 
 
 def _redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from bot.logs import configure_logs
+from bot.logs import SayPlainly, configure_logs
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,7 @@ def test_less_severe_lines_are_left_out(capsys: pytest.CaptureFixture[str]) -> N
         "sk-ant-api03-abcdefghijk",
         "xoxb-1234-5678-abcdef",
         "xapp-1-A0-abcdef",
+        "ticket=b8f2c1d0-77aa",
         "MTIzNDU2Nzg5MDEyMzQ1Njc4.GaBcDe.abcdefghijklmnopqrstuvwxyz0123456789AB",
     ],
 )
@@ -61,6 +62,26 @@ def test_a_secret_is_blacked_out_wherever_it_turns_up(capsys: pytest.CaptureFixt
     shown = capsys.readouterr().err
     assert secret not in shown
     assert shown.count("[secret]") >= 3
+
+
+def test_of_a_library_the_errors_that_are_no_fault_are_told_by_their_reason_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logs("INFO")
+    library = logging.getLogger("tests.library")
+    library.addFilter(SayPlainly(OSError))
+    for error in (ConnectionResetError("reset by peer"), TimeoutError(), KeyError("id")):
+        try:
+            raise error
+        except (OSError, KeyError):
+            library.exception("Trying again in %ss", 5)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["event"] for line in lines] == [
+        "Trying again in 5s (reset by peer)",
+        "Trying again in 5s (TimeoutError)",
+        "Trying again in 5s",
+    ]
+    assert ["exception" in line for line in lines] == [False, False, True]
 
 
 def test_libraries_are_heard_from_warnings_on(capsys: pytest.CaptureFixture[str]) -> None:

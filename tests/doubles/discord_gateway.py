@@ -48,6 +48,7 @@ class Gateway:
         heartbeat_interval: how often the next bot is to send a heartbeat, in milliseconds.
         answers_heartbeats: whether it shows that it lives.
         close_identify_with: refuse the next bot with this close code.
+        refuses: how many of the next connections it does not take at all.
     """
 
     def __init__(self, bot: Member, guilds: list[Guild], changed: asyncio.Event) -> None:
@@ -63,6 +64,7 @@ class Gateway:
         self.heartbeat_interval = 45_000
         self.answers_heartbeats = True
         self.close_identify_with: int | None = None
+        self.refuses = 0
 
     @property
     def connected(self) -> bool:
@@ -92,7 +94,10 @@ class Gateway:
             if session.hears(guild.id):
                 await self._send(session, "GUILD_CREATE", guild_payload(guild, self._bot))
 
-    async def serve(self, request: web.Request) -> web.WebSocketResponse:
+    async def serve(self, request: web.Request) -> web.StreamResponse:
+        if self.refuses:
+            self.refuses -= 1
+            return web.Response(status=503)
         socket = web.WebSocketResponse()
         await socket.prepare(request)
         await socket.send_json({"op": 10, "d": {"heartbeat_interval": self.heartbeat_interval}, "s": None, "t": None})

@@ -35,7 +35,7 @@ def returns() -> Returns:
 @pytest.fixture
 async def connection(slack: SlackDouble, returns: Returns) -> AsyncIterator[SocketConnection]:
     logger = logging.getLogger("tests.slack_socket")
-    logger.setLevel(logging.CRITICAL)
+    logger.setLevel(logging.ERROR)
     client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[], logger=logger)
     app = AsyncApp(client=client, logger=logger)
 
@@ -58,7 +58,7 @@ async def connection(slack: SlackDouble, returns: Returns) -> AsyncIterator[Sock
 
 
 async def test_an_address_that_slack_no_longer_accepts_is_replaced(
-    slack: SlackDouble, connection: SocketConnection, returns: Returns
+    slack: SlackDouble, connection: SocketConnection, returns: Returns, caplog: pytest.LogCaptureFixture
 ) -> None:
     watch = asyncio.create_task(connection.watch())
     await slack.connected(1)
@@ -68,6 +68,7 @@ async def test_an_address_that_slack_no_longer_accepts_is_replaced(
     await (await slack.deliver({"type": "reaction_added"})).wait()
     assert connection.connected
     assert returns.count == 2
+    assert [record.exc_info for record in caplog.records if record.name == "tests.slack_socket"] == [None]
     watch.cancel()
 
 
