@@ -5,6 +5,8 @@ Invariant: nothing that a model writes pings anybody but whom it answers.
 
 from __future__ import annotations
 
+import sys
+
 import discord
 import structlog
 
@@ -14,6 +16,7 @@ from adapters.discord_intake import DiscordIntake
 from bot.actions import Actions
 from bot.changes import PlatformChange
 from bot.commands import Commands
+from memory.errors import MemorySystemError
 
 _LONGEST_RATE_LIMIT = 60.0
 
@@ -80,6 +83,14 @@ class DiscordClient(ChangeEvents):
     async def on_interaction(self, interaction: discord.Interaction) -> None:
         if self.tree is not None:
             await self.tree.clicked(interaction)
+
+    async def on_error(self, event_method: str, /, *args: object, **kwargs: object) -> None:
+        """Tell in one line what memory could not do with an event; all else as the library does."""
+        error = sys.exception()
+        if isinstance(error, MemorySystemError):
+            _log.error("discord_event_failed", what=event_method, error=str(error))
+        else:
+            await super().on_error(event_method, *args, **kwargs)
 
     async def on_disconnect(self) -> None:
         self._intake.lost()

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from discord import Permissions
+from structlog.testing import capture_logs
 
 from adapters.discord_adapter import DiscordAdapter
 from bot.chat import (
@@ -26,6 +27,7 @@ from bot.chat import (
 )
 from bot.listener import IsForUs, plainly_for_us
 from bot.speaking import Addressed, Heard, Speaker
+from memory.errors import DatabaseUnavailable
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
 from tests.doubles.discord_world import FORUM, START, TEXT, VIEW_CHANNEL, VOICE, Channel, Member
@@ -262,6 +264,26 @@ async def test_a_file_is_asked_for_anew_when_it_is_read(discord: DiscordDouble, 
             await adapter.fetch_file(message, file, limit=5)
     with pytest.raises(FileUnreadable, match="not connected"):
         await adapter.fetch_file(message, file, limit=5)
+
+
+async def test_what_cannot_be_stored_is_told_of_in_one_line(
+    discord: DiscordDouble, caplog: pytest.LogCaptureFixture
+) -> None:
+    ann, chat, inbox = discord.add_user("Ann"), discord.add_dm(), Inbox()
+
+    async def store(message: IncomingMessage) -> bool:
+        if message.text == "tea":
+            raise DatabaseUnavailable("The disk is full.")
+        return await inbox.store(message)
+
+    with capture_logs() as logs:
+        async with started(discord, store):
+            await discord.post(chat, ann, "tea")
+            await discord.post(chat, ann, "coffee")
+            await inbox.until(1)
+    failed = [line for line in logs if line["event"] == "discord_event_failed"]
+    assert [(line["what"], line["error"]) for line in failed] == [("on_message", "The disk is full.")]
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 async def test_messages_are_handed_over_in_the_order_they_came(discord: DiscordDouble, inbox: Inbox) -> None:
