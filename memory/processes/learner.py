@@ -21,7 +21,7 @@ from memory.policy.worth_learning import worth_learning
 from memory.ports import ChatModel, TokenCounter
 from memory.processes.reconciler import Found, Reconciler
 from memory.prompt.learning import extraction_request
-from memory.records import Candidate, Change, Job, Reach, Scope, StoredMessage
+from memory.records import Candidate, Change, Job, Scope, StoredMessage
 from memory.stores.jobs import JobStore
 from memory.stores.recall import RecallStore
 from memory.stores.summaries import SummaryStore
@@ -124,19 +124,17 @@ class Learner:
 
     async def _lesson(self, job: Job) -> _Lesson | None:
         """The exchange and the messages before it; None where its message is gone by now."""
-        exchange_id = int(job.payload["exchange"])
-        own = Reach(person=job.scope.person, audiences=frozenset({job.scope.audience}))
-        found = await self._recall.get(own, [exchange_id])
-        if not found:
+        context, exchange = await self._recall.exchange(
+            job.scope, int(job.payload["exchange"]), before=_CONTEXT_MESSAGES
+        )
+        if not exchange:
             return None
-        user = found[0]
-        answers = await self._recall.answers(job.scope, user)
-        reply = "\n".join(message.text for message in answers if message.message.role is Role.ASSISTANT)
+        user, *added = exchange
         summary = await self._summaries.latest(job.scope)
         return _Lesson(
             user=user,
-            reply=reply,
-            context=await self._recall.spoken_before(job.scope, user, most=_CONTEXT_MESSAGES),
+            reply="\n".join(message.text for message in added if message.message.role is Role.ASSISTANT),
+            context=tuple(context),
             summary=summary.text if summary else "",
         )
 

@@ -15,7 +15,7 @@ from itertools import islice
 from typing import Any
 
 import structlog
-from sqlalchemy import Select, and_, bindparam, delete, func, insert, select, update
+from sqlalchemy import BindParameter, Select, and_, bindparam, delete, func, insert, or_, select, union_all, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
@@ -42,6 +42,7 @@ from memory.stores.message_rows import (
 from memory.stores.message_search import MessageSearch
 from memory.stores.scoped import (
     as_stored,
+    closed_audiences,
     delete_scope,
     id_batches,
     in_any_reach,
@@ -71,6 +72,8 @@ _THESE = table.c.id.in_(bindparam("ids", expanding=True))
 _BY_IDS, _BY_IDS_IN_AUDIENCES = (
     select(table).where(in_any_reach(table, in_audiences=named), _THESE) for named in (False, True)
 )
+_THE_ID: BindParameter[int] = bindparam("of_message")
+_THIS = table.c.id == _THE_ID
 _EDITS = select(table.c.id, table.c.edited_at).where(in_any_scope(table), _THESE)
 _IN_THE_WINDOW = and_(
     in_any_scope(table), table.c.conversation == bindparam("of_conversation"), table.c.evicted_at.is_(None)
@@ -86,26 +89,23 @@ _LOG = (
     )
     .order_by(table.c.id)
 )
+_ITS_SESSION = (
+    select(table.c.session_id)
+    .where(in_any_scope(table), table.c.audience.not_in(closed_audiences(bindparam("of_person"))), _THIS)
+    .scalar_subquery()
+)
+_OF_ITS_SESSION = and_(in_any_scope(table), table.c.session_id == _ITS_SESSION)
 _BEFORE = (
     select(table)
     .where(
-        in_any_scope(table),
-        table.c.session_id == bindparam("of_session"),
-        table.c.id < bindparam("of_message"),
-        table.c.eviction_reason.is_distinct_from(EvictionReason.REFUSED.value),
+        _OF_ITS_SESSION, table.c.id < _THE_ID, table.c.eviction_reason.is_distinct_from(EvictionReason.REFUSED.value)
     )
     .order_by(table.c.id.desc())
     .limit(bindparam("most"))
 )
-_OF_EXCHANGE = (
-    select(table)
-    .where(
-        in_any_scope(table),
-        table.c.session_id == bindparam("of_session"),
-        table.c.id > bindparam("of_message"),
-        table.c.exchange_id == bindparam("of_message"),
-    )
-    .order_by(table.c.id)
+_EXCHANGE = union_all(
+    select(_BEFORE.subquery()),
+    select(table).where(_OF_ITS_SESSION, table.c.id >= _THE_ID, or_(_THIS, table.c.exchange_id == _THE_ID)),
 )
 
 
@@ -236,17 +236,27 @@ class RecallStore:
         """Everything said in these sessions, oldest first, but for what the model refused to answer."""
         return tuple(await self._found(_LOG, {**scope_values(scope), "sessions": list(session_ids)}))
 
-    async def spoken_before(self, scope: Scope, message: StoredMessage, *, most: int) -> tuple[StoredMessage, ...]:
-        """The newest messages with text of a session before one of them, oldest first, without what was refused."""
-        async with self._database.read() as connection:
-            looked_at = {**_of_session(scope, message), "most": most * _LOOKED_AT}
-            rows = (await connection.execute(_BEFORE, looked_at)).all()
-        spoken = (earlier for earlier in map(message_of_row, rows) if earlier.text.strip())
-        return tuple(reversed(tuple(islice(spoken, most))))
+    async def exchange(
+        self, scope: Scope, message_id: int, *, before: int
+    ) -> tuple[Sequence[StoredMessage], Sequence[StoredMessage]]:
+        """What was said in a session before an exchange, and the exchange itself; nothing where its message is gone.
 
-    async def answers(self, scope: Scope, message: StoredMessage) -> tuple[StoredMessage, ...]:
-        """What an exchange added after the message that began it, oldest first."""
-        return tuple(await self._found(_OF_EXCHANGE, _of_session(scope, message)))
+        Args:
+            scope: whose log.
+            message_id: of the message that began it.
+            before: how many of the newest messages with text before it, at most; none that was refused.
+
+        Returns:
+            the messages before, and those of the exchange; both oldest first.
+        """
+        values = {**scope_values(scope), "of_message": message_id, "most": before * _LOOKED_AT}
+        async with self._database.read() as connection:
+            rows = (await connection.execute(_EXCHANGE, values)).all()
+        newest_first = sorted(rows, key=lambda row: -row.id)
+        its_own = [message_of_row(row) for row in newest_first if row.id >= message_id]
+        earlier = (message_of_row(row) for row in newest_first if row.id < message_id)
+        spoken = [*islice((message for message in earlier if message.text.strip()), before)]
+        return spoken[::-1], its_own[::-1]
 
     async def mark_folded(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> None:
         """Note that the window summary covers these messages."""
@@ -386,10 +396,6 @@ class RecallStore:
     async def _found(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> list[StoredMessage]:
         async with self._database.read() as connection:
             return [message_of_row(row) for row in await connection.execute(query, values)]
-
-
-def _of_session(scope: Scope, message: StoredMessage) -> dict[str, Any]:
-    return {**scope_values(scope), "of_session": message.session_id, "of_message": message.id}
 
 
 def _of_conversation(scope: Scope, conversation: str) -> Select[Any]:

@@ -20,7 +20,7 @@ TRANSACTIONS_BEFORE_THE_REPLY = 5
 STATEMENTS_BEFORE_THE_REPLY = 45
 # After it: delivered, vectors, and of the job that learns its claim, its effect and the look for another one.
 TRANSACTIONS_AFTER_THE_REPLY = 7
-STATEMENTS_AFTER_THE_REPLY = 24
+STATEMENTS_AFTER_THE_REPLY = 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

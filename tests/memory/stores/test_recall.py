@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import insert
 from structlog.testing import capture_logs
 
 from memory.database import Database
@@ -19,6 +19,7 @@ from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, assistant_message, user_message
 from memory.policy.audience import reach_of
 from memory.records import EvictionReason, NewMessage, Reach, Scope, Session, StoredMessage
+from memory.schema import closed_scopes
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
 from tests.fakes import START, HashEmbedder
@@ -42,11 +43,12 @@ class Log:
         scope: Scope,
         *messages: NewMessage | str,
         conversation: str = "console:1",
+        session_id: int = 5,
         exchange_id: int | None = None,
         evicted: EvictionReason | None = None,
     ) -> list[StoredMessage]:
         session = Session(
-            id=5,
+            id=session_id,
             scope=scope,
             conversation=conversation,
             community=None,
@@ -84,6 +86,7 @@ def said(text: str, *, at: datetime = START, author: str = "Ann", tokens: int = 
 async def test_what_led_up_to_a_message_and_what_answered_it_are_read_of_its_session_alone(
     log: Log, ann: Scope
 ) -> None:
+    await log.append(ann, "Zero", session_id=4)
     earlier = await log.append(ann, "One", "Two", "Three")
     await log.evict(ann, earlier[1:2], EvictionReason.REFUSED)
     [asked] = await log.append(ann, "Four?")
@@ -93,11 +96,15 @@ async def test_what_led_up_to_a_message_and_what_answered_it_are_read_of_its_ses
         exchange_id=asked.id,
     )
     await log.append(ann, "Five")
-    assert [message.text for message in await log.store.spoken_before(ann, asked, most=5)] == ["One", "Three"]
-    assert [message.text for message in await log.store.spoken_before(ann, asked, most=1)] == ["Three"]
-    assert [message.text for message in await log.store.answers(ann, asked)] == ["Four."]
-    assert await log.store.spoken_before(ann, replace(asked, session_id=6), most=5) == ()
-    assert await log.store.answers(GUILD, asked) == ()
+    for most, expected in ((5, ["One", "Three"]), (1, ["Three"]), (0, [])):
+        before, exchange = await log.store.exchange(ann, asked.id, before=most)
+        assert [message.text for message in before] == expected
+        assert [message.text for message in exchange] == ["Four?", "Four."]
+    assert await log.store.exchange(GUILD, asked.id, before=5) == ([], [])
+    async with log.database.transaction() as tx:  # as when the bot has left the place
+        closed = {"person": ann.person, "audience": ann.audience, "place": "guild:1", "closed_at": START}
+        await tx.connection.execute(insert(closed_scopes).values(closed))
+    assert await log.store.exchange(ann, asked.id, before=5) == ([], [])
 
 
 def of(message: Message) -> NewMessage:
