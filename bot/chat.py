@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +245,13 @@ OnMessage = Callable[[IncomingMessage], Awaitable[bool]]
 
 def incoming_to_json(message: IncomingMessage) -> str:
     """The message as JSON, as kept in the inbox."""
-    return json.dumps({**asdict(message), "sent_at": message.sent_at.isoformat()}, ensure_ascii=False)
+    values = {field.name: getattr(message, field.name) for field in fields(message)}
+    return json.dumps(values, default=_plain, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    """A value of which JSON knows nothing: a moment, or a part of a message."""
+    return value.isoformat() if isinstance(value, datetime) else asdict(value)
 
 
 def incoming_from_json(text: str) -> IncomingMessage:

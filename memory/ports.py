@@ -47,7 +47,10 @@ class TokenCounter(Protocol):
     """Estimates tokens. ``calibrate`` learns from what the service really counted."""
 
     def count(self, text: str) -> int:
-        """The estimated tokens of ``text``, calibration not applied. Never below 1 for a non-empty text."""
+        """The estimated tokens of ``text``, calibration not applied.
+
+        Never below 1 for a non-empty text, and at most four for each character, as many as it has bytes in UTF-8.
+        """
         ...
 
     def calibrated(self, tokens: int) -> int:

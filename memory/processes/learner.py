@@ -106,7 +106,7 @@ class Learner:
             for candidate in candidates
             if lesson
         ]
-        forget = lesson is not None and asks_to_forget(lesson.user.text)
+        forget = lesson is not None and bool(found) and asks_to_forget(lesson.user.text)
         lessons = await self._reconciler.compared(job.scope, found, asked_to_forget=forget)
 
         async def write(tx: Transaction) -> bool:

@@ -71,6 +71,9 @@ class SearchStore:
         self._database = database
         self._text_index = text_index
         self._embedder = embedder
+        # Asked once: to compare something with a protocol takes longer than what is done with it.
+        self._query_embedder = embedder if isinstance(embedder, QueryEmbedder) else None
+        self._token_embedder = embedder if isinstance(embedder, TokenEmbedder) else None
         self._ids = ids
         self._vectors = VectorCache(embedder, ids, new_index=new_index, capacity_bytes=cache_bytes)
         self._queue = EmbeddingQueue(database, embedder, self._vectors)
@@ -143,11 +146,11 @@ class SearchStore:
         Raises:
             EmbedderError: the embedder cannot be run.
         """
-        if isinstance(self._embedder, QueryEmbedder):
-            return EmbeddedQuery(vector=(await self._embedder.embed_queries([text]))[0])
-        if not isinstance(self._embedder, TokenEmbedder):
+        if self._query_embedder is not None:
+            return EmbeddedQuery(vector=(await self._query_embedder.embed_queries([text]))[0])
+        if self._token_embedder is None:
             return EmbeddedQuery(vector=(await self._embedder.embed([text]))[0])
-        [embedded] = await self._embedder.embed_tokens([text])
+        [embedded] = await self._token_embedder.embed_tokens([text])
         return EmbeddedQuery(vector=embedded.vector, tokens=query_tokens(text, embedded))
 
     async def search(

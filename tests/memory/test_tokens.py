@@ -39,6 +39,11 @@ def test_known_texts_have_known_counts(text: str, tokens: int) -> None:
     assert TiktokenCounter().count(text) == tokens
 
 
+@given(st.text(st.characters(codec="utf-8")) | st.text(st.sampled_from("𒀀🏴‍☠️\U000e0067ქ\x00")))
+def test_no_text_counts_more_tokens_than_four_for_each_character(text: str) -> None:
+    assert COUNTER.count(text) <= len(text.encode()) <= 4 * len(text)
+
+
 @given(st.text(min_size=1))
 def test_any_text_counts_at_least_one_token_and_the_same_every_time(text: str) -> None:
     assert 1 <= COUNTER.count(text) == TiktokenCounter().count(text) <= 4 * len(text)

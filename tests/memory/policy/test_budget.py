@@ -79,6 +79,15 @@ def test_a_text_is_cut_to_its_tokens(text: str, limit: int) -> None:
     assert cut == text or words(text) > limit
 
 
+def test_a_text_that_cannot_be_too_long_is_not_counted() -> None:
+    def count(text: str) -> int:
+        raise AssertionError(f"{text} was counted")
+
+    assert cut_to_tokens("short", 20, count) == "short"
+    with pytest.raises(AssertionError, match="longer was counted"):
+        cut_to_tokens("longer", 20, count)
+
+
 def test_a_cut_uses_most_of_its_room() -> None:
     text = " ".join(f"word{number}" for number in range(10_000))
     cut = cut_to_tokens(text, 500, words)

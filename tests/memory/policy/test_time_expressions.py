@@ -91,6 +91,20 @@ def test_no_text_raises_and_every_period_ends_after_it_begins(text: str, today: 
     assert all(one.start < one.end for one in periods_in(text, now))
 
 
+_WORDS = (
+    "what did i do in on of the last this past previous time we talked our conversation chat may mar. march sept june "
+    "8th 12 2023 2024-02-30 a couple three days weeks months ago the day before yesterday tonight night today weekend "
+    "year monday sunday , ? at market mayor"
+)
+
+
+@given(st.lists(st.sampled_from(_WORDS.split()), max_size=8).map(" ".join))
+def test_a_text_names_the_same_times_whatever_else_is_named_behind_it(text: str) -> None:
+    assert [*days(text), ("1999-05-08", 1)] == sorted(
+        [*days(f"{text} ; 1999-05-08")], key=lambda one: one[0] == "1999-05-08"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "anchors"),
     [
