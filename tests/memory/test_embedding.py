@@ -11,7 +11,13 @@ import pytest
 
 from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder, _batches
 from memory.errors import EmbedderError
-from memory.ports import TokenEmbedder
+from memory.ports import TokenEmbedder, Vectors
+
+_ROUNDED = 0.998  # the cosine of a text's vectors from two batches: what is rounded together differs
+
+
+def _cosines(first: Vectors, second: Vectors) -> Vectors:
+    return np.einsum("ij,ij->i", first, second)
 
 
 @pytest.fixture
@@ -65,7 +71,7 @@ async def test_a_batch_keeps_the_order_and_gives_what_single_texts_give(embedder
     texts = [f"Day {number}: " + "we walked and talked. " * (number * 7 % 23) for number in range(40)]
     batch = await embedder.embed(texts)
     singles = np.vstack([await embedder.embed([text]) for text in texts[:12]])
-    assert batch[:12] == pytest.approx(singles, abs=1e-3)
+    assert _cosines(batch[:12], singles).min() > _ROUNDED
     assert len(np.unique(batch.round(4), axis=0)) == 40
 
 
@@ -88,7 +94,7 @@ async def test_the_event_loop_runs_on_while_texts_are_embedded(embedder: MiniLmE
 async def test_many_callers_at_once_each_get_their_own(embedder: MiniLmEmbedder) -> None:
     texts = [f"the number {number}" for number in range(20)]
     together = await asyncio.gather(*(embedder.embed([text]) for text in texts))
-    assert np.vstack(together) == pytest.approx(await embedder.embed(texts), abs=1e-3)
+    assert _cosines(np.vstack(together), await embedder.embed(texts)).min() > _ROUNDED
 
 
 @pytest.mark.parametrize("content", [None, b"", b"not a model"])
@@ -114,7 +120,7 @@ def test_batches_hold_every_row_once_and_stay_small() -> None:
     lengths = [number * 37 % 256 + 1 for number in range(100)]
     batches = list(_batches(lengths))
     assert sorted(row for batch in batches for row in batch) == list(range(100))
-    assert all(len(batch) <= 16 and len(batch) * max(lengths[row] for row in batch) <= 512 for batch in batches)
+    assert all(len(batch) <= 16 and len(batch) * max(lengths[row] for row in batch) <= 256 for batch in batches)
     assert list(_batches([])) == []
 
 
