@@ -165,9 +165,13 @@ class Bench:
             )
         reply = (await model.complete(prompt.request)).message.text
         with self._timed("finish"):
-            await memory.finish(exchange, [assistant_message(reply)], reply=reply, model=model.name, item=item)
-        with self._timed("mark sending"):
-            await self._system.outbox.begin(item, reply)
+            await memory.finish(
+                exchange,
+                [assistant_message(reply)],
+                reply=reply,
+                model=model.name,
+                beside=lambda tx: self._system.outbox.begin(tx, item, reply),
+            )
         with self._timed("after: mark delivered"):
             await self._system.outbox.mark(item, InboxState.DELIVERED)
         with self._timed("after: evict and fold"):

@@ -7,7 +7,6 @@ message of which memory or the model cannot make an answer is answered with a pl
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import structlog
 
@@ -15,7 +14,7 @@ from bot import replies
 from bot.agent import Agent
 from bot.attachments import AttachmentLimits, read_attachments
 from bot.budgets import Budgets
-from bot.delivery import Delivery, Task
+from bot.delivery import Answer, Delivery, Task
 from bot.incoming import memory_of, stored_form
 from bot.turn_state import TurnResult
 from memory.database import Transaction
@@ -91,6 +90,7 @@ class Answering:
 
     async def _take_turn(self, task: Task, memory: PersonMemory) -> None:
         exchange: Exchange | None = None
+        answer: Answer | None = None
         crowded = True
         try:
             async with task.channel.typing(task.incoming.conversation, task.incoming.id):
@@ -103,16 +103,16 @@ class Answering:
                     )
                 noted = replies.with_notes(result.reply, read.report, late=task.incoming.late)
                 result = replace(result, reply=noted)
-                crowded = await self._store(task, memory, exchange, result)
-            reply = result.reply
+                answer, crowded = await self._stored(task, memory, exchange, result)
         except AnsweredElsewhere:
             raise
         except MemorySystemError as error:
             _log.warning("turn_failed", inbox_id=task.item.id, error=str(error), kind=type(error).__name__)
-            reply = replies.trouble(error)
             if exchange is not None:
                 await self._learn_all_the_same(memory, exchange)
-        await self._delivery.deliver(task, reply)
+            await self._delivery.deliver(task, replies.trouble(error))
+        if answer is not None:
+            await self._delivery.send(task, answer)
         if exchange is not None:
             await memory.keep_small(exchange, tools=self._agent.tools, crowded=crowded)
 
@@ -123,22 +123,29 @@ class Answering:
         except MemorySystemError as error:
             _log.warning("not_learned", exchange=exchange.user.id, error=str(error), kind=type(error).__name__)
 
-    async def _store(self, task: Task, memory: PersonMemory, exchange: Exchange, result: TurnResult) -> bool:
-        """Store what the turn adds, and count its tokens; whether the window may hold too much by now."""
-        spend = partial(self._budgets.spend, message=task.incoming, tokens=result.tokens)
+    async def _stored(
+        self, task: Task, memory: PersonMemory, exchange: Exchange, result: TurnResult
+    ) -> tuple[Answer, bool]:
+        """Store what the turn adds, with its answer and its tokens; whether the window may hold too much by now."""
+        begun: list[Answer] = []
+
+        async def beside(tx: Transaction) -> None:
+            begun.append(await self._delivery.begin(tx, task, result.reply))
+            await self._budgets.spend(tx, task.incoming, result.tokens)
+
         if result.refused:
-            await memory.drop(exchange, item=task.item, beside=spend)
-            return True
-        return await memory.finish(
+            await memory.drop(exchange, beside=beside)
+            return begun[0], True
+        crowded = await memory.finish(
             exchange,
             result.messages,
             reply=result.reply,
             model=self._agent.model.name,
             given=result.given,
-            item=task.item,
             fixed_tokens=result.fixed_tokens,
-            beside=spend,
+            beside=beside,
         )
+        return begun[0], crowded
 
     async def _give_up(self, task: Task) -> None:
         if task.incoming.text and task.item.message_id is None:

@@ -54,6 +54,18 @@ class Task:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A reply of which it is noted that it is about to be sent.
+
+    Attributes:
+        is_first: with it the person is to be told what is remembered.
+    """
+
+    text: str
+    is_first: bool
+
+
 class Delivery:
     """Carries answers.
 
@@ -118,9 +130,24 @@ class Delivery:
             DeliveryFailed: the platform did not take it; it stays in the inbox.
             AnsweredElsewhere: the message has another answer, or is done with.
         """
-        is_first = await self._system.outbox.begin(task.item, reply)
+        await self.send(task, await self._system.write(lambda tx: self.begin(tx, task, reply)))
+
+    async def begin(self, tx: Transaction, task: Task, reply: str) -> Answer:
+        """Note that a reply is about to be sent, in the transaction in which all of its turn is stored.
+
+        Raises:
+            AnsweredElsewhere: the message has another answer, or is done with.
+        """
+        return Answer(text=reply, is_first=await self._system.outbox.begin(tx, task.item, reply))
+
+    async def send(self, task: Task, answer: Answer) -> None:
+        """Send a reply of which that is noted, as ``deliver`` does.
+
+        Raises:
+            DeliveryFailed: the platform did not take it; it stays in the inbox.
+        """
         notice = replies.notice(task.incoming.conversation, admin_reads_dms=self._admin_reads_dms)
-        outgoing = task.outgoing(reply, notice=notice if is_first else None)
+        outgoing = task.outgoing(answer.text, notice=notice if answer.is_first else None)
         state = InboxState.DELIVERED
         posts: tuple[str, ...] = ()
         if not (self._is_in_doubt(task) and await task.channel.was_delivered(outgoing)):

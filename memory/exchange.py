@@ -7,7 +7,9 @@ been erased meanwhile.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 
+from memory.database import Transaction
 from memory.errors import PersonErased
 from memory.records import Reach, Scope, Session, StoredMessage
 from memory.stores.sessions import SessionStore
@@ -54,6 +56,14 @@ async def present_session(sessions: SessionStore, exchange: Exchange) -> Session
         PersonErased: the person was erased meanwhile.
     """
     session = await sessions.get(exchange.session.scope, exchange.session.id)
+    if session is None:
+        raise PersonErased(ERASED)
+    return session
+
+
+async def touched_session(sessions: SessionStore, exchange: Exchange, tx: Transaction, *, at: datetime) -> Session:
+    """The same, with activity noted in it. Raises PersonErased."""
+    session = await sessions.touch(exchange.session.scope, tx, session_id=exchange.session.id, at=at)
     if session is None:
         raise PersonErased(ERASED)
     return session

@@ -15,7 +15,7 @@ from datetime import datetime
 from memory.channel_talk import Line
 from memory.database import Transaction
 from memory.errors import PersonErased
-from memory.exchange import ERASED, Exchange, Place, present_session
+from memory.exchange import ERASED, Exchange, Place, present_session, touched_session
 from memory.experience import Experience
 from memory.messages import Message, Role, TextPart, ToolSpec
 from memory.notes import Notes
@@ -103,9 +103,11 @@ class PersonMemory:
         scope = self.place.scope
         [counted] = await self._counted([new])
 
-        async def store(tx: Transaction, opened: Session | None = None) -> Exchange:
+        sessions, at = self._stores.sessions, new.sent_at
+
+        async def store(tx: Transaction, resumed: Session | None = None) -> Exchange:
             present = await self._owed(tx, item)
-            session = opened or await self._session(tx, new.sent_at)
+            session = resumed or await self._session(tx, at)
             if present is not None and present.message_id is not None:
                 stored = await self._stores.recall.get(self.place.reach, [present.message_id])
                 if stored:
@@ -114,18 +116,22 @@ class PersonMemory:
             [user] = await self._stores.recall.append(
                 scope, tx, session=session, messages=edited, at=self._services.clock.now()
             )
-            await self._stores.sessions.touch(scope, tx, session_id=session.id, at=new.sent_at)
+            if resumed is None:
+                await sessions.touch(scope, tx, session_id=session.id, at=at)
             if present is not None:
                 await self._stores.inbox.begin(scope, tx, item=present, message_id=user.id)
             return Exchange(user=user, session=session)
 
         async def store_unless_idle(tx: Transaction) -> Exchange | None:
-            session = await self._stores.sessions.open(scope, self.place.conversation)
-            return None if self._is_idle(session, new.sent_at) else await store(tx, session)
+            conversation, idle_since = self.place.conversation, at - self.parameters.session_idle
+            session = await sessions.resume(scope, tx, conversation=conversation, at=at, idle_since=idle_since)
+            if session is None and await sessions.open(scope, conversation) is not None:
+                return None
+            return await store(tx, session)
 
         exchange = await self._services.database.write(store_unless_idle)
         if exchange is None:
-            await self._end_idle(new.sent_at)
+            await self._end_idle(at)
             exchange = await self._services.database.write(store)
         return exchange
 
@@ -258,9 +264,8 @@ class PersonMemory:
         reply: str,
         model: str,
         given: Sequence[SearchHit] = (),
-        item: InboxItem | None = None,
         fixed_tokens: int | None = None,
-        beside: Callable[[Transaction], Awaitable[None]] = nothing_beside,
+        beside: Callable[[Transaction], Awaitable[object]] = nothing_beside,
     ) -> bool:
         """Store what the exchange added, together with the reply that is to be sent.
 
@@ -270,55 +275,49 @@ class PersonMemory:
             reply: the text for the person.
             model: whose token calibration to keep.
             given: what the reply was given from memory.
-            item: the inbox item that is answered by it.
             fixed_tokens: estimated tokens of all in the next prompt that is no message, where they are known.
-            beside: writes something else in the same transaction.
+            beside: writes something else in the same transaction; what it raises undoes all of it.
 
         Returns:
             Whether the window may hold too much by now, and so is to be kept small.
 
         Raises:
             PersonErased: the person was erased meanwhile.
-            AnsweredElsewhere: the message has its answer already.
         """
         scope, services = self.place.scope, self._services
         now = services.clock.now()
+        at = max(now, exchange.user.sent_at)
         added = await self._counted(
             [
                 NewMessage(
                     message=without_secrets(message),
                     author=services.parameters.agent_name if message.role is Role.ASSISTANT else exchange.user.author,
-                    sent_at=max(now, exchange.user.sent_at),
+                    sent_at=at,
                 )
                 for message in messages
             ]
         )
+        in_words = _in_words(added)
         ratio, samples = services.counter.calibration
 
         async def store(tx: Transaction) -> tuple[Session, WindowSize]:
-            session = await present_session(self._stores.sessions, exchange)
-            await self._owed(tx, item)
+            session = await touched_session(self._stores.sessions, exchange, tx, at=at)
             # Tools were called with words that the person may have taken back meanwhile.
-            unchanged = await self._stores.recall.unchanged(scope, [exchange.user])
+            whole = added == in_words or await self._stores.recall.unchanged(scope, [exchange.user])
             if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
                 stored = await self._stores.recall.append(
                     scope,
                     tx,
                     session=session,
-                    messages=added if unchanged else _in_words(added),
+                    messages=added if whole else in_words,
                     exchange_id=exchange.user.id,
                     evicted=None if session.ended_at is None else EvictionReason.SESSION_END,
                     at=now,
                 )
                 await services.journaling.note_results(session, tx, exchange_id=exchange.user.id, added=stored, at=now)
-            await self._stores.sessions.touch(
-                scope, tx, session_id=exchange.session.id, at=max(now, exchange.user.sent_at)
-            )
             await self._stores.calibration.save(tx, model=model, ratio=ratio, samples=samples)
             if session.kept:
                 await self._explain_and_learn(exchange, tx, given=given, at=now)
-            if item is not None:
-                await self._stores.inbox.answer(scope, tx, item=item, reply=reply)
             await beside(tx)
             return session, await self._stores.recall.window_size(scope, self.place.conversation)
 
@@ -364,17 +363,11 @@ class PersonMemory:
                 self.place.scope, tx, kind=LEARN, subject=exchange_id, payload={"exchange": exchange_id}, at=at
             )
 
-    async def drop(
-        self,
-        exchange: Exchange,
-        *,
-        item: InboxItem | None = None,
-        beside: Callable[[Transaction], Awaitable[None]] = nothing_beside,
-    ) -> None:
+    async def drop(self, exchange: Exchange, *, beside: Callable[[Transaction], Awaitable[object]]) -> None:
         """Take a refused message out of the window: shown again, it would be refused again. See ``finish``."""
 
         async def leave_out(tx: Transaction) -> None:
-            await self._owed(tx, item)
+            await present_session(self._stores.sessions, exchange)
             await self._services.window.evict(exchange.session, tx, [exchange.user.id], EvictionReason.REFUSED)
             await beside(tx)
 

@@ -48,8 +48,11 @@ class Outbox:
         """Note the ids of the messages that show an answer while it is written, before the first one as none."""
         await self._database.write(lambda tx: self._inbox.note_draft(item.scope, tx, item=item, draft=draft))
 
-    async def begin(self, item: InboxItem, reply: str) -> bool:
+    async def begin(self, tx: Transaction, item: InboxItem, reply: str) -> bool:
         """Note the reply that is about to be sent by this process.
+
+        Args:
+            tx: the open transaction: for a reply that is new, that in which everything else of its turn is stored.
 
         Returns:
             Whether it is the person's first answer, with which they are to be told what is remembered.
@@ -57,18 +60,16 @@ class Outbox:
         Raises:
             AnsweredElsewhere: the message has another answer, is done with, or is being sent by another process.
         """
-
-        async def note(tx: Transaction) -> bool:
-            present = await self._inbox.owed(item.scope, tx, item=item, reply=reply)
-            now = self._clock.now()
-            if present is not None and self._is_taken(present):
+        scope, process, now = item.scope, self._process.name, self._clock.now()
+        until = now + _CLAIM
+        if not await self._inbox.claim(scope, tx, item=item, reply=reply, process=process, now=now, until=until):
+            present = await self._inbox.owed(scope, tx, item=item, reply=reply)
+            if present is None:  # erased
+                return False
+            if self._is_taken(present):
                 raise AnsweredElsewhere("Another process is sending the answer.")
-            await self._inbox.send(
-                item.scope, tx, item=item, reply=reply, process=self._process.name, until=now + _CLAIM
-            )
-            return present is not None and await self._consent.greet(item.scope, tx, at=item.accepted_at)
-
-        return await self._database.write(note)
+            await self._inbox.take_over(scope, tx, item=item, reply=reply, process=process, until=until)
+        return await self._consent.greet(scope, tx, at=item.accepted_at)
 
     def _is_taken(self, item: InboxItem) -> bool:
         """Whether another process that lives has the message to itself."""

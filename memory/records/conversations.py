@@ -116,7 +116,8 @@ class WindowSize:
 class InboxState(StrEnum):
     """How far an accepted message has come.
 
-    accepted -> answered -> sending -> delivered, or accepted -> dropped (too old to be answered).
+    accepted -> sending -> delivered, or accepted -> dropped (too old to be answered). Answered are those whose reply an
+    older version had stored, but not yet claimed.
     """
 
     ACCEPTED = "accepted"

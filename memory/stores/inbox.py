@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Update, and_, bindparam, insert, select, update
+from sqlalchemy import Row, Update, and_, bindparam, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from memory.database import Database, Transaction
@@ -34,8 +34,28 @@ _THIS = and_(
     inbox.c.conversation == bindparam("of_conversation"),
     inbox.c.platform_id == bindparam("of_message"),
 )
+_UNFINISHED = and_(_THIS, *(inbox.c.state != state.value for state in _DONE))
 _ITEM = select(inbox).where(_THIS)
 _ACCEPT = insert(inbox)
+_CLAIM = (
+    update(inbox)
+    .where(
+        _UNFINISHED,
+        or_(inbox.c.reply.is_(None), inbox.c.reply == bindparam("new_reply")),
+        or_(
+            inbox.c.claimed_by.is_(None),
+            inbox.c.claimed_by == bindparam("new_process"),
+            inbox.c.claimed_until.is_(None),
+            inbox.c.claimed_until <= bindparam("now"),
+        ),
+    )
+    .values(
+        state=InboxState.SENDING.value,
+        reply=bindparam("new_reply"),
+        claimed_by=bindparam("new_process"),
+        claimed_until=bindparam("until"),
+    )
+)
 
 
 class InboxStore:
@@ -115,10 +135,6 @@ class InboxStore:
         """Note the id of the message's copy in the recall log; the item as it is now."""
         return await self._change(scope, tx, item, message_id=message_id)
 
-    async def answer(self, scope: Scope, tx: Transaction, *, item: InboxItem, reply: str) -> InboxItem:
-        """Keep the reply, which is now to be delivered; the item as it is now."""
-        return await self._change(scope, tx, item, state=InboxState.ANSWERED, reply=reply)
-
     async def mark(self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState) -> InboxItem:
         """Note how far the reply has come; the item as it is now. Of an item that is done only the key is kept."""
         if state in _DONE:
@@ -127,15 +143,34 @@ class InboxStore:
             )
         return await self._change(scope, tx, item, state=state)
 
-    async def send(
-        self, scope: Scope, tx: Transaction, *, item: InboxItem, reply: str, process: str, until: datetime
-    ) -> None:
-        """Note that the reply is about to be sent, by which process, and until when no other sends it.
+    async def claim(
+        self,
+        scope: Scope,
+        tx: Transaction,
+        *,
+        item: InboxItem,
+        reply: str,
+        process: str,
+        now: datetime,
+        until: datetime,
+    ) -> bool:
+        """Keep the reply, and note that it is about to be sent, by which process, and until when no other sends it.
 
         Args:
             process: its name, as ``memory.process_lock`` gives it.
+            now: the present moment.
             until: when the claim runs out.
+
+        Returns:
+            False, and nothing is noted, where the answer is not owed any more, or another process has a claim on it.
         """
+        claim = {"new_reply": reply, "new_process": process, "now": now, "until": until}
+        return (await tx.connection.execute(_CLAIM, {**_key(scope, item), **claim})).rowcount == 1
+
+    async def take_over(
+        self, scope: Scope, tx: Transaction, *, item: InboxItem, reply: str, process: str, until: datetime
+    ) -> None:
+        """The same whoever has a claim on it, for one whose process is gone."""
         await self._change(
             scope, tx, item, state=InboxState.SENDING, reply=reply, claimed_by=process, claimed_until=until
         )
@@ -192,7 +227,7 @@ def _key(scope: Scope, item: InboxItem) -> dict[str, str]:
 def _change_of(columns: tuple[str, ...]) -> Update:
     """Changes these columns alone, to ``new_...``: the caller's item may be older than the row."""
     new: dict[Any, Any] = {getattr(inbox.c, column): bindparam(f"new_{column}") for column in columns}
-    return update(inbox).where(_THIS, inbox.c.state.in_(UNFINISHED)).values(new)
+    return update(inbox).where(_UNFINISHED).values(new)
 
 
 def item_of_row(row: Row[Any]) -> InboxItem:

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Update, and_, bindparam, delete, exists, func, insert, or_, select, update
+from sqlalchemy import Row, Update, and_, bindparam, delete, exists, func, or_, select, update
+from sqlalchemy.dialects.sqlite import insert
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
@@ -23,8 +24,7 @@ from memory.stores.scoped import delete_scope, in_any_scope, in_scope, rows_of_s
 
 # Made once, since making a statement takes longer than running it.
 _THIS = and_(in_any_scope(jobs), jobs.c.key == bindparam("of_key"))
-_KNOWN = select(jobs.c.key).where(_THIS)
-_ADD = insert(jobs)
+_ADD = insert(jobs).on_conflict_do_nothing(index_elements=[jobs.c.person, jobs.c.audience, jobs.c.key])
 _PENDING = and_(_THIS, jobs.c.state == JobState.PENDING)
 _DONE = update(jobs).where(_PENDING).values(state=JobState.DONE, claimed_until=None, last_error=None)
 _older = jobs.alias("older")
@@ -77,14 +77,10 @@ class JobStore:
         Returns:
             False if the same job was added before, whatever became of it.
         """
-        key = f"{kind}:{subject}"
-        known = {**scope_values(scope), "of_key": key}
-        if (await tx.connection.execute(_KNOWN, known)).first() is not None:
-            return False
         row = {
             "person": scope.person,
             "audience": scope.audience,
-            "key": key,
+            "key": f"{kind}:{subject}",
             "id": self._ids.next(),
             "kind": kind,
             "payload": dict(payload),
@@ -93,8 +89,7 @@ class JobStore:
             "due_at": at,
             "created_at": at,
         }
-        await tx.connection.execute(_ADD, row)
-        return True
+        return (await tx.connection.execute(_ADD, row)).rowcount == 1
 
     async def again(
         self, scope: Scope, tx: Transaction, *, kind: str, subject: int, payload: Mapping[str, Any], at: datetime

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select, and_, bindparam, func, insert, or_, select, update
+from sqlalchemy import Result, Row, Select, and_, bindparam, func, insert, or_, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
@@ -36,14 +36,14 @@ _CHANGING = ("last_activity_at", "ended_at", "window_summary", "kept", "summary_
 # Made once, since making a statement takes longer than running it.
 _THIS = and_(in_any_scope(sessions), sessions.c.id == bindparam("of_session"))
 _ONE = select(sessions).where(_THIS)
-_OPEN = select(sessions).where(
+_IS_OPEN = and_(
     in_any_scope(sessions), sessions.c.conversation == bindparam("of_conversation"), sessions.c.ended_at.is_(None)
 )
-_TOUCH = (
-    update(sessions)
-    .where(_THIS, sessions.c.last_activity_at < bindparam("at"))
-    .values(last_activity_at=bindparam("at"))
-)
+_OPEN = select(sessions).where(_IS_OPEN)
+_AT = bindparam("at", type_=sessions.c.last_activity_at.type)
+_TOUCHED = update(sessions).values(last_activity_at=func.max(sessions.c.last_activity_at, _AT)).returning(sessions)
+_TOUCH = _TOUCHED.where(_THIS)
+_RESUME = _TOUCHED.where(_IS_OPEN, sessions.c.last_activity_at > bindparam("idle_since"))
 
 
 _lived = sessions.c.summary_version.is_distinct_from(_OF_LONG_AGO)
@@ -184,9 +184,29 @@ class SessionStore:
         async with self._database.read() as connection:
             return (await connection.execute(query.limit(1))).first() is not None
 
-    async def touch(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> None:
-        """Note activity. An earlier moment than the one noted already changes nothing."""
-        await tx.connection.execute(_TOUCH, {**scope_values(scope), "of_session": session_id, "at": at})
+    async def touch(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> Session | None:
+        """Note activity; the session as it is now, or None. An earlier moment than the one noted changes nothing."""
+        touched = await tx.connection.execute(_TOUCH, {**scope_values(scope), "of_session": session_id, "at": at})
+        return _first_of(touched)
+
+    async def resume(
+        self, scope: Scope, tx: Transaction, *, conversation: str, at: datetime, idle_since: datetime
+    ) -> Session | None:
+        """Note activity in the conversation's open session; the session as it is now.
+
+        Args:
+            scope: whose conversation.
+            tx: the open transaction.
+            conversation: the channel, thread or one-to-one chat.
+            at: when it became active.
+            idle_since: a session without activity since then is left as it is.
+
+        Returns:
+            None where no session is open, or it is idle.
+        """
+        of_conversation = {**scope_values(scope), "of_conversation": conversation}
+        resumed = await tx.connection.execute(_RESUME, {**of_conversation, "at": at, "idle_since": idle_since})
+        return _first_of(resumed)
 
     async def claim_end(self, scope: Scope, tx: Transaction, *, session_id: int, at: datetime) -> bool:
         """End a session; True for the one caller whose update ended it, False for every other."""
@@ -320,12 +340,16 @@ class SessionStore:
 
     async def _first(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> Session | None:
         async with self._database.read() as connection:
-            row = (await connection.execute(query, values)).first()
-        return None if row is None else _session(row)
+            return _first_of(await connection.execute(query, values))
 
     async def _found(self, query: Select[Any]) -> list[Session]:
         async with self._database.read() as connection:
             return [_session(row) for row in await connection.execute(query)]
+
+
+def _first_of(found: Result[Any]) -> Session | None:
+    row = found.first()
+    return None if row is None else _session(row)
 
 
 def _session(row: Row[Any]) -> Session:

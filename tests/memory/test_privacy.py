@@ -26,7 +26,7 @@ from memory.note_files import NoteFiles
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_person
 from memory.privacy import ErasureReceipt, Privacy
-from memory.records import HUMAN, Candidate, Change, InboxState, NewMessage, Scope
+from memory.records import HUMAN, Candidate, Change, NewMessage, Scope
 from memory.schema import PERSONAL_TABLES, UtcDateTime, inbox
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
@@ -96,8 +96,8 @@ class House:
         )
         assert item is not None
         async with self.database.transaction() as tx:
-            await self.inbox.answer(scope, tx, item=item, reply=f"I see: {next(words)}")
-            await self.inbox.mark(scope, tx, item=item, state=InboxState.SENDING)
+            reply = f"I see: {next(words)}"
+            await self.inbox.claim(scope, tx, item=item, reply=reply, process="one", now=START, until=START)
         await self.search.embed_pending()
         await self.archival.search(scope, reach_of_person(scope.person), "note", limit=1)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.database import Database, open_database
+from memory.database import Database, Transaction, open_database
 from memory.ids import IdSource
 from memory.records import InboxItem, InboxState, Scope
 from memory.stores.inbox import InboxStore
@@ -52,6 +52,13 @@ async def mark(inbox: InboxStore, database: Database, item: InboxItem, state: In
         return await inbox.mark(item.scope, tx, item=item, state=state)
 
 
+async def claim(inbox: InboxStore, tx: Transaction, item: InboxItem, reply: str, *, process: str = "one") -> bool:
+    """Keep a reply that is about to be sent; the claim runs out after five minutes."""
+    now = START
+    until = now + timedelta(minutes=5)
+    return await inbox.claim(item.scope, tx, item=item, reply=reply, process=process, now=now, until=until)
+
+
 async def test_an_accepted_message_is_owed(inbox: InboxStore, ann: Scope) -> None:
     item = await accepted(inbox, ann, at=timedelta(microseconds=1500))
     assert item.state is InboxState.ACCEPTED
@@ -89,11 +96,9 @@ async def test_an_item_goes_from_accepted_to_delivered(database: Database, inbox
     assert await inbox.pending() == [item]
     assert (item.state, item.message_id) == (InboxState.ACCEPTED, 7)
     async with database.transaction() as tx:
-        item = await inbox.answer(ann, tx, item=item, reply="Hello!")
-    assert await inbox.pending() == [item]
-    assert (item.state, item.message_id, item.reply) == (InboxState.ANSWERED, 7, "Hello!")
-    item = await mark(inbox, database, item, InboxState.SENDING)
-    assert await inbox.pending() == [item]
+        assert await claim(inbox, tx, item, "Hello!")
+    [item] = await inbox.pending()
+    assert (item.state, item.message_id, item.reply) == (InboxState.SENDING, 7, "Hello!")
     await mark(inbox, database, item, InboxState.DELIVERED)
     assert await inbox.pending() == []
     assert await accept(inbox, ann) is None
@@ -105,7 +110,7 @@ async def test_a_mark_made_with_an_older_copy_of_the_item_keeps_the_reply(
     item = await accepted(inbox, ann)
     async with database.transaction() as tx:
         await inbox.begin(ann, tx, item=item, message_id=7)
-        await inbox.answer(ann, tx, item=item, reply="Hello!")
+        await claim(inbox, tx, item, "Hello!")
         await inbox.mark(ann, tx, item=item, state=InboxState.SENDING)
     [row] = await inbox.pending()
     assert (row.state, row.message_id, row.reply) == (InboxState.SENDING, 7, "Hello!")
@@ -126,7 +131,7 @@ async def test_a_rolled_back_turn_leaves_the_item_owed(database: Database, inbox
 
     async def answer_and_fail() -> None:
         async with database.transaction() as tx:
-            await inbox.answer(ann, tx, item=item, reply="lost")
+            await claim(inbox, tx, item, "lost")
             raise RuntimeError("power")
 
     with pytest.raises(RuntimeError, match="power"):
@@ -134,12 +139,27 @@ async def test_a_rolled_back_turn_leaves_the_item_owed(database: Database, inbox
     assert await inbox.pending() == [item]
 
 
+async def test_a_reply_is_claimed_by_one_process_at_a_time_and_no_other_reply_takes_its_place(
+    database: Database, inbox: InboxStore, ann: Scope
+) -> None:
+    item = await accepted(inbox, ann)
+    async with database.transaction() as tx:
+        assert await claim(inbox, tx, item, "Hello!")
+        assert await claim(inbox, tx, item, "Hello!")  # again, after a delivery that failed
+        assert not await claim(inbox, tx, item, "Good evening!")
+        assert not await claim(inbox, tx, item, "Hello!", process="two")
+        late = START + timedelta(minutes=5)
+        assert await inbox.claim(ann, tx, item=item, reply="Hello!", process="two", now=late, until=late)
+        await inbox.mark(ann, tx, item=item, state=InboxState.DELIVERED)
+        assert not await claim(inbox, tx, item, "Hello!", process="two")
+
+
 async def test_an_item_that_is_done_keeps_its_key_and_no_text(
     database: Database, inbox: InboxStore, ann: Scope
 ) -> None:
     done = await accepted(inbox, ann, "done")
     async with database.transaction() as tx:
-        done = await inbox.answer(ann, tx, item=done, reply="Hello!")
+        await claim(inbox, tx, done, "Hello!")
     await mark(inbox, database, done, InboxState.DELIVERED)
     owed = await accepted(inbox, ann, "owed")
     dropped = await accepted(inbox, ann, "dropped")
