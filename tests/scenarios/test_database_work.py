@@ -14,13 +14,13 @@ from bot.chat import OutgoingMessage
 from tests.fakes import RecordingChannel
 from tests.world import running
 
-# To the reply: accept, admit, begin, finish, send. A step that is to be durable by itself needs one of its own; any
+# To the reply: accept, admit, begin, finish. A step that is to be durable by itself needs one of its own; any
 # other belongs into one of these.
-TRANSACTIONS_BEFORE_THE_REPLY = 5
-STATEMENTS_BEFORE_THE_REPLY = 45
+TRANSACTIONS_BEFORE_THE_REPLY = 4
+STATEMENTS_BEFORE_THE_REPLY = 36
 # After it: delivered, vectors, and of the job that learns its claim, its effect and the look for another one.
-TRANSACTIONS_AFTER_THE_REPLY = 7
-STATEMENTS_AFTER_THE_REPLY = 22
+TRANSACTIONS_AFTER_THE_REPLY = 6
+STATEMENTS_AFTER_THE_REPLY = 19
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
