@@ -26,6 +26,7 @@ ROOT = Path(__file__).parent.parent
 COMMANDS = typer.main.get_group(app).commands
 UNIT = (ROOT / "deploy/keepsake.service").read_text(encoding="utf-8")
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+STARTS_A_DAY = 1_000  # more, and Discord takes the token away
 LONGEST_STOP = DRAIN_SECONDS + 3  # and what adapters take to tell whoever waits
 
 
@@ -47,6 +48,8 @@ def test_the_service_starts_a_command_that_there_is_and_leaves_it_time_to_stop()
     assert command in COMMANDS
     assert float(unit()["Service"]["TimeoutStopSec"]) > LONGEST_STOP
     assert unit()["Service"]["KillMode"] == "mixed"  # what works for the bot is stopped after it
+    assert unit()["Unit"]["StartLimitIntervalSec"] == "0"  # a network that is away for an hour ends nothing for good
+    assert 24 * 60 * 60 / int(unit()["Service"]["RestartSec"]) < STARTS_A_DAY
     name, _, folder = unit()["Service"]["Environment"].partition("=")
     assert name.lower() in Settings.model_fields
     assert folder == f"/var/lib/{unit()['Service']['StateDirectory']}"
