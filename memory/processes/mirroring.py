@@ -132,7 +132,9 @@ class Mirroring:
         """
         async with self._exchanging:
             try:
-                await self._begin()
+                await self._process.exchange(push=False)
+                await self._take_in((ERASED,), None)
+                await self._tell_of_erasures()  # first, lest what others said of somebody erased here comes back
                 await self._take_in(self._tables, None)
                 while await self._telling.tell_some():
                     await self._tell_of_erasures()
@@ -160,16 +162,11 @@ class Mirroring:
             MirrorUnavailable: it cannot be reached; what came so far stays, and the next try goes on from there.
         """
         async with self._exchanging:
-            await self._begin()
+            await self._process.exchange(push=False)
+            await self._tell_of_erasures()  # first, as above
             late = {COLD, MESSAGES.remote}
             tables = [table for table in self._tables if archive or table not in late]
             return await self._take_in(tables, on_progress)
-
-    async def _begin(self) -> None:
-        """Fetch what others said, and tell first who is erased, lest what they said of somebody comes back."""
-        await self._process.exchange(push=False)
-        await self._take_in((ERASED,), None)
-        await self._tell_of_erasures()
 
     async def is_new_here(self) -> bool:
         """Whether this database has never exchanged anything with the mirror."""
