@@ -55,8 +55,10 @@ _ROWS_AT_ONCE = 1_000
 _READ_BYTES = 1 << 20
 _SCRUB_STEPS = 10_000
 
-# The text of the table definitions stands in the file as well.
-_SQLITE_SCHEMA = Table("sqlite_master", MetaData(), Column("sql", String))
+# The table definitions stand in the file as well, each with its kind and names before it.
+_SQLITE_SCHEMA = Table(
+    "sqlite_master", MetaData(), *(Column(name, String) for name in ("type", "name", "tbl_name", "sql"))
+)
 _INDEXED_WORDS = Table("search_words", MetaData(), Column("words", String))
 
 
