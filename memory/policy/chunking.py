@@ -29,7 +29,8 @@ def pieces(text: str, *, heading: str) -> list[str]:
 
 def without_heading(piece: str) -> str:
     """What was said in a piece, without the name and the date that it is indexed under."""
-    return _HEADING.sub("", piece, count=1)
+    heading = _HEADING.match(piece)
+    return piece if heading is None else piece[heading.end() :]
 
 
 def cut(text: str) -> list[str]:

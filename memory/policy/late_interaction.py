@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memory.indexes.stop_words import STOP_WORDS
 from memory.ports import EmbeddedText, Tokens, Vectors
@@ -38,6 +38,9 @@ _NOTHING = 1e-6
 _LARGEST_PRODUCT = 250_000
 
 _WORD = re.compile(r"[^\W_]+")
+
+Places = NDArray[np.intp]
+"""Rows of an array."""
 
 
 def query_tokens(text: str, embedded: EmbeddedText) -> Vectors:
@@ -67,30 +70,30 @@ def _has_content(word: str) -> bool:
     return word not in STOP_WORDS and not (len(word) == 1 and word.isascii())
 
 
-def best_matches(query: Vectors, texts: Sequence[Tokens]) -> Vectors:
+def best_matches(query: Vectors, tokens: Tokens, lengths: Sequence[int]) -> Vectors:
     """How well each token of a query is answered by the best token of each text, times its weight.
 
     Args:
         query: from ``query_tokens``.
-        texts: the tokens of each text, of shape (its tokens, token dimensions); none may be without tokens.
+        tokens: those of all texts, one text after the other, of shape (tokens, token dimensions).
+        lengths: how many of them are each text's; none may be without tokens.
 
     Returns:
         an array of shape (texts, tokens of the query).
     """
-    if not texts:
+    if not lengths:
         return np.zeros((0, len(query)), dtype=np.float32)
     weights = np.ascontiguousarray(query.T / _TOKEN_LENGTH)
-    tokens = np.concatenate(texts).astype(np.float32)
     matches = np.empty((len(tokens), len(query)), dtype=np.float32)
     rows = max(1, _LARGEST_PRODUCT // max(1, weights.size))
     for start in range(0, len(tokens), rows):
-        np.matmul(tokens[start : start + rows], weights, out=matches[start : start + rows])
-    beginnings = np.cumsum([0, *map(len, texts[:-1])])
-    best: Vectors = np.maximum.reduceat(matches, beginnings, axis=0)
+        some = tokens[start : start + rows].astype(np.float32)
+        np.matmul(some, weights, out=matches[start : start + rows])
+    best: Vectors = np.maximum.reduceat(matches, np.cumsum([0, *lengths[:-1]]), axis=0)
     return best
 
 
-def telling(query: Vectors, matches: Sequence[Vectors]) -> Vectors:
+def telling(query: Vectors, matches: Vectors) -> Vectors:
     """What each token of a query counts for, beside its weight: the less, the better all texts match it.
 
     A token that every text answers tells none from the others, as a word that stands in all of them (what full text
@@ -98,7 +101,7 @@ def telling(query: Vectors, matches: Sequence[Vectors]) -> Vectors:
 
     Args:
         query: from ``query_tokens``.
-        matches: the best matches of all texts that are compared, each of shape (tokens of the query,).
+        matches: the best matches of all texts that are compared, of shape (texts, tokens of the query).
 
     Returns:
         an array of shape (tokens of the query,), to be multiplied with matches.
@@ -110,41 +113,35 @@ def telling(query: Vectors, matches: Sequence[Vectors]) -> Vectors:
     return share
 
 
-class Around(NamedTuple):
-    """The best matches of a text and of what stands around it, each of shape (tokens of the query,).
-
-    Attributes:
-        own: the text's.
-        beside: those of the texts before and after it.
-        further: those of the texts beside these.
-        learned: those of the facts learned from it.
-    """
-
-    own: Vectors
-    beside: Sequence[Vectors] = ()
-    further: Sequence[Vectors] = ()
-    learned: Sequence[Vectors] = ()
-
-
-def likenesses(texts: Sequence[Around], counting: Vectors | float = 1.0) -> list[float]:
+def likenesses(
+    matches: Vectors, beside: Places, learned: Sequence[tuple[int, Vectors]] = (), counting: Vectors | float = 1.0
+) -> Vectors:
     """How well each text answers a query, together with the texts around it and what was learned from it.
 
     Args:
-        texts: what is known of each.
+        matches: the best matches of each text, of shape (texts, tokens of the query); minus infinity for one of which
+            nothing is known.
+        beside: which texts stand before and after each, by their rows in ``matches``, of shape (texts, at most so many
+            beside one); the number of texts where there is none.
+        learned: a text, by its row, and the best matches of a fact learned from it, of shape (tokens of the query,).
         counting: what each token counts for, from ``telling``.
+
+    Returns:
+        an array of shape (texts,).
     """
-    if not texts:
-        return []
-    rows: list[Vectors] = []
-    weights: list[float] = []
-    beginnings: list[int] = []
-    for own, beside, further, learned in texts:
-        beginnings.append(len(rows))
-        rows += (own, *beside, *further, *learned)
-        weights += [1.0] + [_WEIGHT_OF_NEIGHBOURS] * len(beside) + [_WEIGHT_OF_SECOND_NEIGHBOURS] * len(further)
-        weights += [_WEIGHT_OF_FACTS] * len(learned)
-    # One array for all texts: text by text this takes several times as long.
-    matches = np.concatenate(rows).reshape(len(rows), -1) * np.array(weights, dtype=np.float32)[:, None]
-    best: Vectors = np.maximum.reduceat(matches, beginnings, axis=0)
-    sums: list[float] = (best * counting).sum(axis=1).tolist()
+    answers = np.vstack([matches, np.full((1, matches.shape[1]), -np.inf, dtype=np.float32)])  # what is not there: none
+    best = matches.copy()
+    for places, weight in ((beside, _WEIGHT_OF_NEIGHBOURS), (_further(beside), _WEIGHT_OF_SECOND_NEIGHBOURS)):
+        np.maximum(best, weight * answers[places].max(axis=1, initial=-np.inf), out=best)
+    for row, fact in learned:
+        np.maximum(best[row], _WEIGHT_OF_FACTS * fact, out=best[row])
+    sums: Vectors = (best * counting).sum(axis=1)
     return sums
+
+
+def _further(beside: Places) -> Places:
+    """What stands beside the texts beside each, without these and itself."""
+    texts = len(beside)
+    further = np.vstack([beside, np.full((1, beside.shape[1]), texts)])[beside].reshape(texts, -1)
+    known = np.column_stack([beside, np.arange(texts)])
+    return np.where((further[:, :, None] == known[:, None, :]).any(axis=2), texts, further)

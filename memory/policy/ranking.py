@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from itertools import zip_longest
 
-from memory.policy.late_interaction import Around, likenesses, telling
-from memory.policy.question_kinds import Kind, fitness, kinds_asked_for
+import numpy as np
+from numpy.typing import NDArray
+
+from memory.policy.late_interaction import Places, likenesses, telling
+from memory.policy.question_kinds import fitness, kinds_asked_for
 from memory.policy.time_expressions import Period, names_only_a_time
 from memory.ports import Vectors
 from memory.records import EntryScore
@@ -47,6 +49,8 @@ _WORD = re.compile(r"[^\W_]+")
 
 _ACCESS_BOOST = 0.2
 _ACCESSES_OF_HALF_BOOST = 10
+
+Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +104,7 @@ class Excerpt:
     Attributes:
         entry: what the indexes say of it.
         text_share: its full-text score as a share of the best one of this search, 0 to 1.
-        text: what it says.
+        text: what it says, as it is indexed.
         matches: how well it answers each token of the query, from ``late_interaction.best_matches``; or its cosine
             similarity alone, where the embedder gives no token vectors. None where it is not embedded yet.
         beside: the ids of the entries before and after it.
@@ -120,38 +124,17 @@ class Setting:
     Attributes:
         group: the session it was said in, or the text it is a piece of. Entries of two groups say nothing of each
             other.
-        at: when it was said or stored.
+        at: when it was said; only needed where the query asks about a time.
         author: who said it.
         learned: how well each fact that was learned from it answers each token of the query.
         corrected: whether the person corrected what was learned from it.
     """
 
     group: int
-    at: datetime
+    at: datetime | None = None
     author: str = ""
     learned: Sequence[Vectors] = ()
     corrected: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """A query as excerpts are measured by it.
-
-    Attributes:
-        words: in lower case.
-        kinds: the kinds of answer that it wants.
-        periods: the times that it asks about.
-        in_period: the boost of what was said then.
-        late: whether matches are of single tokens.
-        counting: what each match counts for.
-    """
-
-    words: frozenset[str]
-    kinds: Sequence[Kind]
-    periods: Sequence[Period]
-    in_period: float
-    late: bool
-    counting: Vectors | float
 
 
 def rerank(
@@ -171,50 +154,19 @@ def rerank(
         tokens: its tokens, from ``late_interaction.query_tokens``; None where matches are not of single tokens.
         periods: the times that the query asks about.
     """
-    known = {excerpt.entry.entry_id: excerpt for excerpt in excerpts if excerpt.entry.record_id in settings}
-    compared = [excerpt.matches for excerpt in known.values() if excerpt.matches is not None]
-    asked = _Asked(
-        words=frozenset(_WORD.findall(query.lower())),
-        kinds=kinds_asked_for(query),
-        periods=periods,
-        in_period=_PERIOD_BOOST_ALONE if names_only_a_time(query) else _PERIOD_BOOST,
-        late=tokens is not None,
-        counting=1.0 if tokens is None else telling(tokens, compared),
+    known = list({one.entry.entry_id: one for one in excerpts if one.entry.record_id in settings}.values())
+    if not known:
+        return []
+    those = [settings[excerpt.entry.record_id] for excerpt in known]
+    groups = np.unique([setting.group for setting in those], return_inverse=True)[1]
+    scores = _closer_scores(known, _likenesses(known, those, groups, tokens), late=tokens is not None)
+    scores *= _boosts(those, query, periods)
+    kinds = kinds_asked_for(query)
+    scores *= [fitness(excerpt.text, kinds) for excerpt in known]
+    return _best_of_each(
+        RankedEntry(entry=excerpt.entry, text_share=excerpt.text_share, score=score)
+        for excerpt, score in zip(known, _smoothed(scores, groups).tolist(), strict=True)
     )
-    embedded = _around(known, settings)
-    likeness = dict(zip(embedded, likenesses(list(embedded.values()), asked.counting), strict=True))
-    groups: defaultdict[int, list[RankedEntry]] = defaultdict(list)
-    for entry_id, excerpt in known.items():
-        setting = settings[excerpt.entry.record_id]
-        score = _closer_score(excerpt, likeness.get(entry_id), asked) * _boost(setting, asked)
-        score *= fitness(excerpt.text, asked.kinds)
-        groups[setting.group].append(RankedEntry(entry=excerpt.entry, text_share=excerpt.text_share, score=score))
-    return _best_of_each(ranked for group in groups.values() for ranked in _smoothed(group))
-
-
-def _around(known: Mapping[int, Excerpt], settings: Mapping[int, Setting]) -> dict[int, Around]:
-    """The matches of each embedded excerpt, of what stands beside it in its group, and of what stands beside that."""
-    setting_of = {entry_id: settings[excerpt.entry.record_id] for entry_id, excerpt in known.items()}
-    beside_of = {entry_id: excerpt.beside & known.keys() for entry_id, excerpt in known.items()}
-
-    def matched(entry_ids: Iterable[int], group: int) -> list[Vectors]:
-        found = [known[entry_id].matches for entry_id in entry_ids if setting_of[entry_id].group == group]
-        return [matches for matches in found if matches is not None]
-
-    around: dict[int, Around] = {}
-    for entry_id, excerpt in known.items():
-        if excerpt.matches is None:
-            continue
-        setting, beside = setting_of[entry_id], beside_of[entry_id]
-        beyond = {one for neighbour in beside for one in beside_of[neighbour]} - beside
-        beyond.discard(entry_id)
-        around[entry_id] = Around(
-            own=excerpt.matches,
-            beside=matched(beside, setting.group),
-            further=matched(beyond, setting.group),
-            learned=setting.learned,
-        )
-    return around
 
 
 def candidates_of(limit: int) -> int:
@@ -222,40 +174,64 @@ def candidates_of(limit: int) -> int:
     return max(_LEAST_CANDIDATES, _CANDIDATES_OF_EACH * limit)
 
 
-def _closer_score(excerpt: Excerpt, likeness: float | None, asked: _Asked) -> float:
-    if likeness is None:
-        alike = _LIKENESS_OF_WORDS_ALONE * excerpt.text_share
-    else:
-        own = max(0.0, excerpt.entry.similarity or 0.0)
-        alike = (1.0 - _COSINE_SHARE) * likeness + _COSINE_SHARE * own
-    weight = _TEXT_WEIGHT if asked.late else _TEXT_WEIGHT_WITHOUT_TOKENS
-    return max(0.0, (weight * excerpt.text_share + alike) / (weight + 1.0))
+def _likenesses(
+    known: Sequence[Excerpt], settings: Sequence[Setting], groups: Places, tokens: Vectors | None
+) -> Vectors:
+    """Of each excerpt, by what it says itself and what stands beside it in its group; any number where not embedded."""
+    nothing = np.full(1 if tokens is None else len(tokens), -np.inf, dtype=np.float32)
+    matches = np.array([nothing if excerpt.matches is None else excerpt.matches for excerpt in known])
+    compared = matches[[excerpt.matches is not None for excerpt in known]]
+    learned = [(row, fact) for row, setting in enumerate(settings) for fact in setting.learned]
+    counting = 1.0 if tokens is None else telling(tokens, compared)
+    return likenesses(matches, _beside(known, groups), learned, counting)
 
 
-def _boost(setting: Setting, asked: _Asked) -> float:
-    speaker = 1.0 if asked.words.isdisjoint(_words(setting.author)) else _SPEAKER_BOOST
-    truth = _SHARE_OF_THE_CORRECTED if setting.corrected else 1.0
-    period = asked.in_period if any(setting.at in period for period in asked.periods) else 1.0
-    return speaker * truth * period
+def _beside(known: Sequence[Excerpt], groups: Places) -> Places:
+    """What stands beside each excerpt in its group, as ``likenesses`` takes it."""
+    nothing = len(known)
+    row_of = {excerpt.entry.entry_id: row for row, excerpt in enumerate(known)}
+    rows = ([row_of.get(entry_id, nothing) for entry_id in excerpt.beside] for excerpt in known)
+    beside = np.array(list(zip_longest(*rows, fillvalue=nothing)), dtype=np.intp).reshape(-1, nothing).T
+    return np.where(np.append(groups, -1)[beside] == groups[:, None], beside, nothing)
 
 
-@lru_cache(256)  # a conversation has few authors
-def _words(author: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(author.lower()))
+def _closer_scores(known: Sequence[Excerpt], likeness: Vectors, *, late: bool) -> Scores:
+    """What excerpts say, by their meaning and a little by their words."""
+    share = np.array([excerpt.text_share for excerpt in known])
+    own = np.array([max(0.0, excerpt.entry.similarity or 0.0) for excerpt in known])
+    embedded = np.array([excerpt.matches is not None for excerpt in known])
+    meaning = (1.0 - _COSINE_SHARE) * likeness.astype(np.float64) + _COSINE_SHARE * own
+    alike = np.where(embedded, meaning, _LIKENESS_OF_WORDS_ALONE * share)
+    weight = _TEXT_WEIGHT if late else _TEXT_WEIGHT_WITHOUT_TOKENS
+    return np.maximum(0.0, (weight * share + alike) / (weight + 1.0))
 
 
-def _smoothed(group: Sequence[RankedEntry]) -> list[RankedEntry]:
-    """The entries of one group with a share of what the best of them have, each score at most 1."""
-    best = sorted((ranked.score for ranked in group), reverse=True)[:_SESSION_BEST]
-    share = _SESSION_SHARE * sum(best) / _SESSION_BEST
-    return [
-        RankedEntry(
-            entry=ranked.entry,
-            text_share=ranked.text_share,
-            score=min(1.0, (ranked.score + share) / (1.0 + _SESSION_SHARE)),
-        )
-        for ranked in group
+def _boosts(settings: Sequence[Setting], query: str, periods: Sequence[Period]) -> list[float]:
+    """The factors for who said it, for whether it is true still, and for when it was said."""
+    named = frozenset(_WORD.findall(query.lower()))
+    speakers = {
+        author: 1.0 if named.isdisjoint(_WORD.findall(author.lower())) else _SPEAKER_BOOST
+        for author in {setting.author for setting in settings}
+    }
+    boosts = [
+        speakers[setting.author] * (_SHARE_OF_THE_CORRECTED if setting.corrected else 1.0) for setting in settings
     ]
+    if not periods:
+        return boosts
+    of_then = _PERIOD_BOOST_ALONE if names_only_a_time(query) else _PERIOD_BOOST
+    return [
+        boost * (of_then if setting.at is not None and any(setting.at in period for period in periods) else 1.0)
+        for boost, setting in zip(boosts, settings, strict=True)
+    ]
+
+
+def _smoothed(scores: Scores, groups: Places) -> Scores:
+    """The scores with a share of what the best of their group have, each at most 1."""
+    by_group = np.lexsort((-scores, groups))
+    place = np.arange(len(scores)) - np.searchsorted(groups[by_group], groups[by_group])
+    best = by_group[place < _SESSION_BEST]
+    share = _SESSION_SHARE * np.bincount(groups[best], weights=scores[best]) / _SESSION_BEST
+    return np.minimum(1.0, (scores + share[groups]) / (1.0 + _SESSION_SHARE))
 
 
 def why_found(ranked: RankedEntry) -> str:

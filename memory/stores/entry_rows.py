@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
-from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, null, select, tuple_, union_all
+from sqlalchemy import FromClause, Row, ScalarSelect, Select, bindparam, func, null, select, tuple_, union_all
 from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
@@ -34,15 +34,21 @@ def entries_of(connection: Connection, reach: Reach, source: Source, record_ids:
     return rows
 
 
-def entries_around(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row[Any]]:
-    """The same entries and those beside them, which are of their scopes: also with text and tokens.
+def entries_around(
+    connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]
+) -> list[tuple[Any, ...]]:
+    """The same entries and those beside them, each once.
 
     Beside a message stand the messages before and after it, and beside a piece of any record its other pieces.
-    ``before`` and ``after`` are the ids of what stands beside one that was asked for. An entry that is beside
-    several may come more than once.
+
+    Returns:
+        of each entry its id, embedder, vector, tokens, record and text; of one that was asked for also the ids of what
+        stands before and after it; and the id of one that was asked for which it is or stands beside, and whose scope
+        it has.
     """
     statements = _AROUND if source is Source.RECALL else _AROUND_IN_RECORD
-    return _rows(connection, statements, reach, entry_ids, source=source.value)
+    rows = _rows(connection, statements, reach, entry_ids, source=source.value)
+    return cast("list[tuple[Any, ...]]", rows)  # unpacked, which is ten times as fast as to ask rows for their columns
 
 
 def _rows(
@@ -91,17 +97,22 @@ def _around(*, in_audiences: bool, in_record: bool = False) -> Select[Any]:
         .where(asked.c.source == bindparam("source"))
         .cte("place")
     )
-    near = union_all(
-        select(place.c.id, place.c.before, place.c.after),
+    every = union_all(
+        select(place.c.id, place.c.before, place.c.after, place.c.id.label("asked")),
         *(
-            select(neighbour, null(), null()).where(neighbour.is_not(None))
+            select(neighbour, null(), null(), place.c.id).where(neighbour.is_not(None))
             for neighbour in (place.c.before, place.c.after)
         ),
     ).subquery()
+    near = (
+        select(every.c.id, *(func.max(every.c[name]).label(name) for name in ("before", "after", "asked")))
+        .group_by(every.c.id)
+        .subquery()
+    )
     entry = search_entries.c
     return (
-        select(entry.id, entry.person, entry.audience, entry.record_id, entry.text, entry.embedder, entry.vector)
-        .add_columns(entry.tokens, near.c.before, near.c.after)
+        select(entry.id, entry.embedder, entry.vector, entry.tokens, entry.record_id, entry.text)
+        .add_columns(near.c.before, near.c.after, near.c.asked)
         .select_from(near.join(search_entries, entry.id == near.c.id))
     )
 

@@ -9,21 +9,36 @@ Invariant: an entry beside a candidate is of the candidate's own scope, and so a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Row
 from sqlalchemy.engine import Connection
 
-from memory.policy.chunking import without_heading
 from memory.policy.late_interaction import best_matches
 from memory.policy.ranking import Excerpt, RankedEntry
 from memory.ports import EmbeddedQuery, Embedder, TokenEmbedder, Vectors
 from memory.records import EntryScore, Reach, Source
 from memory.stores.entry_rows import entries_around
-from memory.stores.scoped import scope_of_row
 from memory.stores.vectors import vectors_from_bytes
+
+Embedded = tuple[int, str | None, bytes, bytes | None]
+"""An entry's id, and its embedder, vector and tokens as they are stored."""
+
+
+class Likeness(NamedTuple):
+    """How much an entry is like a query.
+
+    Attributes:
+        similarity: its cosine similarity; None where it is not embedded.
+        matches: how well it answers each token of the query, as ``Excerpt`` has it.
+    """
+
+    similarity: float | None = None
+    matches: Vectors | None = None
+
+
+_UNKNOWN = Likeness()
 
 
 class ExcerptReader:
@@ -54,58 +69,62 @@ class ExcerptReader:
             query: the query; None where the embedder failed.
         """
         known = {ranked.entry.entry_id: ranked for ranked in candidates}
-        rows: dict[int, Row[Any]] = {}
+        rows = entries_around(connection, reach, source, known)
         beside: defaultdict[int, set[int]] = defaultdict(set)
-        for row in entries_around(connection, reach, source, known):
-            rows[row.id] = row
-            for neighbour in (row.before, row.after):
+        for entry_id, *_, before, after, _asked in rows:
+            for neighbour in (before, after):
                 if neighbour is not None:
-                    beside[row.id].add(neighbour)
-                    beside[neighbour].add(row.id)
-        similarity, matches = self.compared(list(rows.values()), query)
+                    beside[entry_id].add(neighbour)
+                    beside[neighbour].add(entry_id)
+        compared = self.compared([row[:4] for row in rows], query)
         excerpts = []
-        for entry_id, row in rows.items():
+        for entry_id, _embedder, _vector, _tokens, record_id, text, _before, _after, asked in rows:
             candidate = known.get(entry_id)
+            likeness = compared.get(entry_id, _UNKNOWN)
             entry = EntryScore(
                 entry_id=entry_id,
-                scope=scope_of_row(row),
+                scope=known[asked].entry.scope,
                 source=source,
-                record_id=row.record_id,
+                record_id=record_id,
                 text_score=candidate.entry.text_score if candidate else 0.0,
-                similarity=similarity.get(entry_id),
+                similarity=likeness.similarity,
             )
             excerpts.append(
                 Excerpt(
                     entry=entry,
                     text_share=candidate.text_share if candidate else 0.0,
-                    text=without_heading(row.text),
-                    matches=matches.get(entry_id),
+                    text=text,
+                    matches=likeness.matches,
                     beside=frozenset(beside[entry_id]),
                 )
             )
         return excerpts
 
-    def compared(
-        self, rows: Sequence[Row[Any]], query: EmbeddedQuery | None
-    ) -> tuple[dict[int, float], dict[int, Vectors]]:
-        """Of each embedded entry, its cosine similarity, and how well it answers each token of the query.
+    def compared(self, entries: Iterable[Embedded], query: EmbeddedQuery | None) -> dict[int, Likeness]:
+        """How much each entry is like a query, by its id; one that is not embedded is left out.
 
         Without token vectors the whole query counts as one token.
 
         Args:
-            rows: entries with their ``embedder``, ``vector`` and ``tokens``.
+            entries: what is compared.
             query: the query; None where the embedder failed.
         """
-        embedded = [row for row in rows if row.embedder == self._embedder.name]
+        embedded = [(entry_id, vector, tokens) for entry_id, by, vector, tokens in entries if by == self._embedder.name]
         if query is None or query.vector is None or not embedded:
-            return {}, {}
-        vectors = vectors_from_bytes([row.vector for row in embedded], self._embedder.dimensions)
+            return {}
+        ids, stored, tokens = zip(*embedded, strict=True)
+        vectors = vectors_from_bytes(stored, self._embedder.dimensions)
         cosines = np.clip(vectors @ query.vector, -1.0, 1.0)
-        similarity = {row.id: float(cosine) for row, cosine in zip(embedded, cosines, strict=True)}
-        if query.tokens is None or not isinstance(self._embedder, TokenEmbedder):
-            return similarity, {row.id: cosine for row, cosine in zip(embedded, cosines[:, None], strict=True)}
+        matches = self._matches(tokens, query.tokens)
+        matches = cosines[:, None] if matches is None else matches
+        return dict(zip(ids, map(Likeness, cosines.tolist(), matches), strict=True))
+
+    def _matches(self, tokens: Sequence[bytes | None], query: Vectors | None) -> list[Vectors | None] | None:
+        """How well each entry answers each token of a query; None without token vectors."""
+        if query is None or not isinstance(self._embedder, TokenEmbedder):
+            return None
         width = self._embedder.token_dimensions
-        worded = [row for row in embedded if row.tokens]
-        tokens = [np.frombuffer(row.tokens, dtype=np.int8).reshape(-1, width) for row in worded]
-        matches = best_matches(query.tokens, tokens)
-        return similarity, {row.id: match for row, match in zip(worded, matches, strict=True)}
+        worded = [one for one in tokens if one]
+        every = np.frombuffer(b"".join(worded), dtype=np.int8).reshape(-1, width)
+        best = iter(best_matches(query, every, [len(one) // width for one in worded]))
+        return [next(best) if one else None for one in tokens]

@@ -11,7 +11,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Row, Select, select
+from sqlalchemy import Select, select
 from sqlalchemy.engine import Connection
 
 from memory.policy.fact_text import normalised
@@ -19,7 +19,7 @@ from memory.policy.ranking import Excerpt, RankedEntry, Setting, candidates_of, 
 from memory.policy.relevance import above_floor
 from memory.policy.succession import present_first
 from memory.policy.time_expressions import Period
-from memory.ports import EmbeddedQuery
+from memory.ports import EmbeddedQuery, Vectors
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.stores.message_rows import hit_of_message, message_of_row
@@ -117,19 +117,27 @@ class MessageSearch:
 
     def _settings(self, connection: Connection, excerpts: Sequence[Excerpt], taught: Taught) -> dict[int, Setting]:
         """Where and when the messages were said that may be shown, and what they taught."""
-        rows = self._rows(connection, excerpts)
-        entries = [entry for message_id in rows for entry in taught.entries.get(message_id, ())]
-        matches = self.search.matches(entries, self.embedded)
+        keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}
+        rows = connection.execute(_SETTINGS, key_values(keys)).all() if keys else ()
+        learned = self._learned(taught)
         return {
             message_id: Setting(
-                group=row.session_id,
-                author=row.author,
-                at=row.sent_at,
-                learned=[matches[one.id] for one in taught.entries.get(message_id, ()) if one.id in matches],
+                group=session_id,
+                author=author,
+                at=sent_at,
+                learned=learned.get(message_id, ()),
                 corrected=message_id in taught.corrected,
             )
-            for message_id, row in rows.items()
-            if self.forgotten or message_id not in taught.forgotten
+            for message_id, session_id, author, sent_at, evicted in rows
+            if (evicted or not self.evicted_only) and (self.forgotten or message_id not in taught.forgotten)
+        }
+
+    def _learned(self, taught: Taught) -> dict[int, list[Vectors]]:
+        """By message, how well the facts learned from it answer the query."""
+        matches = self.search.matches([entry for those in taught.entries.values() for entry in those], self.embedded)
+        return {
+            message_id: [matches[one.id] for one in those if one.id in matches]
+            for message_id, those in taught.entries.items()
         }
 
     def _candidates(self, connection: Connection) -> list[RankedEntry]:
@@ -164,11 +172,6 @@ class MessageSearch:
                 query = select(table.c.id).where(in_reach_by_key(table, self.reach), then)
                 said.update(connection.execute(query.order_by(table.c.sent_at.desc()).limit(_MOST_OF_THEN)).scalars())
         return said
-
-    def _rows(self, connection: Connection, excerpts: Sequence[Excerpt]) -> dict[int, Row[Any]]:
-        keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}
-        rows = connection.execute(_SETTINGS, key_values(keys)).all() if keys else ()
-        return {row.id: row for row in rows if row.evicted or not self.evicted_only}
 
 
 def _said_once(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:

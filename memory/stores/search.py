@@ -235,7 +235,8 @@ class SearchStore:
             rows: entries with their ``embedder``, ``vector`` and ``tokens``.
             embedded: the query's vectors; None where the embedder failed.
         """
-        return self._excerpts.compared(rows, embedded)[1]
+        compared = self._excerpts.compared([(row.id, row.embedder, row.vector, row.tokens) for row in rows], embedded)
+        return {entry_id: one.matches for entry_id, one in compared.items() if one.matches is not None}
 
     def of_records(
         self,

@@ -5,8 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from memory.policy.late_interaction import Around, best_matches, likenesses, query_tokens, telling
+from memory.policy.late_interaction import Places, best_matches, likenesses, query_tokens, telling
 from memory.ports import EmbeddedText
+
+NONE = 5  # beside a text of five
+
+
+def nothing_beside(texts: int) -> Places:
+    return np.zeros((texts, 0), dtype=np.intp)
 
 
 def embedded(text: str) -> EmbeddedText:
@@ -46,38 +52,50 @@ def test_a_piece_of_a_word_weighs_as_the_word() -> None:
 def test_a_text_without_tokens_matches_nothing() -> None:
     query = query_tokens("", embedded(""))
     assert query.shape == (0, 4)
-    matches = best_matches(query, [np.ones((3, 4), dtype=np.int8)])
+    matches = best_matches(query, np.ones((3, 4), dtype=np.int8), [3])
     assert matches.shape == (1, 0)
-    assert likenesses([Around(matches[0])]) == [0.0]
+    assert likenesses(matches, nothing_beside(1)).tolist() == [0.0]
 
 
 def test_each_token_is_matched_by_the_best_of_each_text() -> None:
     query = np.eye(2, 4, dtype=np.float32) / 2
-    first = np.array([[127, 0, 0, 0], [0, 64, 0, 0]], dtype=np.int8)
-    second = np.array([[0, 127, 0, 0]], dtype=np.int8)
-    assert best_matches(query, [first, second]) == pytest.approx(np.array([[0.5, 0.252], [0.0, 0.5]]), abs=1e-3)
-    assert best_matches(query, []).shape == (0, 2)
+    tokens = np.array([[127, 0, 0, 0], [0, 64, 0, 0], [0, 127, 0, 0]], dtype=np.int8)
+    assert best_matches(query, tokens, [2, 1]) == pytest.approx(np.array([[0.5, 0.252], [0.0, 0.5]]), abs=1e-3)
+    assert best_matches(query, tokens[:0], []).shape == (0, 2)
 
 
 def test_many_tokens_are_matched_as_each_text_alone_would_be() -> None:
     draw = np.random.default_rng(3)
     query = draw.standard_normal((40, 64)).astype(np.float32)
-    texts = [draw.integers(-90, 90, (length, 64)).astype(np.int8) for length in (1, 300, 2, 77, 256)]
+    lengths = (1, 300, 2, 77, 256)
+    texts = [draw.integers(-90, 90, (length, 64)).astype(np.int8) for length in lengths]
     alone = np.stack([(text.astype(np.float32) @ query.T).max(axis=0) / 127 for text in texts])
-    assert best_matches(query, texts) == pytest.approx(alone, rel=1e-4)
+    assert best_matches(query, np.concatenate(texts), lengths) == pytest.approx(alone, rel=1e-4)
 
 
 def test_what_the_tokens_of_a_query_count_for_together_does_not_change() -> None:
     query = np.eye(3, 4, dtype=np.float32) * np.array([[0.5], [0.4], [0.1]], dtype=np.float32)
-    counting = telling(query, [np.array([0.5, 0.1, 0.0], dtype=np.float32)] * 30)
+    counting = telling(query, np.array([[0.5, 0.1, 0.0]] * 30, dtype=np.float32))
     assert counting @ np.linalg.norm(query, axis=1) == pytest.approx(1.0)
     assert counting[0] < counting[1] < counting[2]
-    assert telling(query, []) == pytest.approx(np.ones(3))
-    assert telling(query[:0], [np.zeros(0, dtype=np.float32)]).shape == (0,)
+    assert telling(query, np.zeros((0, 3), dtype=np.float32)) == pytest.approx(np.ones(3))
+    assert telling(query[:0], np.zeros((1, 0), dtype=np.float32)).shape == (0,)
 
 
 def test_a_neighbour_answers_for_a_little_less() -> None:
-    own, beside = np.array([0.4, 0.0], dtype=np.float32), np.array([0.0, 0.4], dtype=np.float32)
-    texts = [Around(own), Around(own, [beside]), Around(own, further=[beside]), Around(own, [own])]
-    assert likenesses(texts) == pytest.approx([0.4, 0.4 + 0.85 * 0.4, 0.4 + 0.72 * 0.4, 0.4])
-    assert likenesses([]) == []
+    own, other, nothing = [0.4, 0.0], [0.0, 0.4], [0.0, 0.0]
+    matches = np.array([own, other, own, nothing, other], dtype=np.float32)
+    beside = np.array([[1, NONE], [0, NONE], [3, NONE], [2, 4], [3, NONE]])
+    near, far = 0.4 + 0.85 * 0.4, 0.4 + 0.72 * 0.4
+    assert likenesses(matches, beside) == pytest.approx([near, near, far, 2 * 0.85 * 0.4, far])
+
+
+def test_what_was_learned_from_a_text_answers_for_a_little_less() -> None:
+    matches = np.array([[0.4, 0.0], [0.4, 0.0]], dtype=np.float32)
+    fact = np.array([0.1, 0.4], dtype=np.float32)
+    assert likenesses(matches, nothing_beside(2), [(1, fact)]) == pytest.approx([0.4, 0.4 + 0.8 * 0.4])
+
+
+def test_a_text_is_no_neighbour_of_its_neighbours() -> None:
+    matches = np.array([[-0.4], [-0.5]], dtype=np.float32)
+    assert likenesses(matches, np.array([[1], [0]])) == pytest.approx([-0.4, 0.85 * -0.4])
