@@ -6,7 +6,7 @@ import base64
 import json
 from pathlib import Path
 
-from tests.blackbox.process import keepsake_run, services, words_asked
+from tests.blackbox.process import forked_run, services, words_asked
 from tests.doubles.slack import BOT_USER
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(16)
@@ -24,13 +24,13 @@ async def test_a_thread_is_followed_after_a_kill_and_talk_among_others_is_known_
             await (await slack.deliver(event)).wait()
             return str(event["ts"])
 
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await keepsake.until_logged("ready")
             await say("U2", "Lunch at ZEBRA tower?")
             thread = await say(ann, f"<@{BOT_USER}> what do you think?")
             await slack.wait_for_posts(1)
             await keepsake.kill()
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await keepsake.until_logged("ready")
             await say(ann, "<@U2> and you?", thread_ts=thread)
             await say(ann, "and then?", thread_ts=thread)
@@ -49,7 +49,7 @@ async def test_a_file_and_a_picture_are_read_on_both_platforms(tmp_path: Path) -
         slack.add_user("U1", "Ann")
         slack.add_channel("D1", is_im=True)
         ann, chat = discord.add_user("Ann"), discord.add_dm()
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await keepsake.until_logged("ready")
             files = [discord.attachment("notes.txt", b"Buy milk.", content_type="text/plain; charset=utf-8")]
             await discord.post(chat, ann, "on Discord", attachments=files)

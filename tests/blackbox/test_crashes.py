@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.blackbox.process import Keepsake, Services, keepsake_run, log_is_clean, services
+from tests.blackbox.process import Keepsake, Services, forked_run, log_is_clean, services
 from tests.doubles.claude import Answer, Break, text, tool
 from tests.doubles.slack import BOT_USER
 
@@ -48,7 +48,7 @@ async def test_killed_while_the_model_thinks_it_answers_once_after_the_restart(t
         mind.replies[CAT] = CAT_NOTED
         mind.held |= {"Hold on, Discord.", "Hold on, Slack."}
 
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await discord.post(chat, ann, CAT)
             await say_on_slack(outside, 1, CAT)
@@ -64,7 +64,7 @@ async def test_killed_while_the_model_thinks_it_answers_once_after_the_restart(t
             await keepsake.kill()
 
         mind.held.clear()
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await discord.until(lambda: "You said: Are you there?" in outside.discord_answers(chat))
             await slack.wait_for(lambda: "You said: Are you there?" in outside.slack_answers("D1"))
@@ -87,7 +87,7 @@ async def test_killed_while_an_answer_grows_it_completes_what_people_see(tmp_pat
         slack.add_channel("C1")
         mind.replies["Tell me"] = Answer(blocks=(text("Once upon a time " * 60),), breaks=Break.HOLD, after=1)
 
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await discord.post(chat, ann, "Tell me")
             await say_on_slack(outside, 1, "Tell me")
@@ -102,7 +102,7 @@ async def test_killed_while_an_answer_grows_it_completes_what_people_see(tmp_pat
         discord.remembers_nonces = False
         mind.replies["Tell me"] = "The end."
         claude.release.set()
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await discord.until(lambda: outside.discord_answers(chat) == ["The end."])
             await slack.wait_for(lambda: all(outside.slack_answers(where) == ["The end."] for where in ("D1", "C1")))
@@ -117,7 +117,7 @@ async def test_killed_between_a_reply_and_its_bookkeeping_it_doubles_none_and_lo
         for number in (1, 2):
             add_slack_person(outside, number)
 
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             discord.hold_messages()
             held = slack.hold("chat.postMessage")
@@ -138,7 +138,7 @@ async def test_killed_between_a_reply_and_its_bookkeeping_it_doubles_none_and_lo
         discord.sent.remove(next(sent for sent in discord.sent if sent["channel_id"] == lost.id))
         del lost.messages[-1], lost_on_slack[-1]
 
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             for chat, person in chats:
                 await discord.post(chat, person, "And after it")
@@ -166,7 +166,7 @@ async def test_an_event_that_slack_sends_again_after_a_crash_is_answered_once(tm
             add_slack_person(outside, number)
         mind.held.add("Stored")
 
-        async with keepsake_run(tmp_path, settings) as keepsake:
+        async with forked_run(tmp_path, settings) as keepsake:
             await ready(keepsake)
             stored = await say_on_slack(outside, 1, "Stored")
             await claude.holding.wait()
@@ -179,7 +179,7 @@ async def test_an_event_that_slack_sends_again_after_a_crash_is_answered_once(tm
         assert not delivery.acked.is_set()
 
         mind.held.clear()
-        async with keepsake_run(tmp_path, settings) as keepsake:
+        async with forked_run(tmp_path, settings) as keepsake:
             await ready(keepsake)
             for event in (stored, unstored):  # the acknowledgement of the first was lost on its way
                 await (await slack.deliver(event, retry_attempt=1)).wait()
@@ -200,7 +200,7 @@ async def test_told_to_stop_it_finishes_what_runs_and_leaves_the_rest_for_the_ne
         bob, chat = discord.add_user("Bob"), discord.add_dm()
         mind.held.add("First")
 
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await say_on_slack(outside, 1, "First")
             await claude.holding.wait()
@@ -220,7 +220,7 @@ async def test_told_to_stop_it_finishes_what_runs_and_leaves_the_rest_for_the_ne
         assert "I remember nothing new" in call.answers[0]
         assert "I remember nothing new" in str(slack.responses[0])
 
-        async with keepsake_run(tmp_path, outside.all_settings) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings) as keepsake:
             await ready(keepsake)
             await slack.wait_for_posts(2)
             assert log_is_clean(keepsake), keepsake.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from memory.ports import SystemClock
-from tests.blackbox.process import keepsake_run, log_is_clean, services
+from tests.blackbox.process import forked_run, log_is_clean, services
 from tests.doubles.claude import Answer, tool
 
 ASKED = "Remind me of the tea."
@@ -21,7 +21,7 @@ async def test_killed_before_and_while_it_is_said_a_reminder_is_said_once(tmp_pa
             slack.add_user(f"U{number}", f"Person {number}")
             slack.add_channel(f"D{number}", is_im=True)
 
-        async with keepsake_run(tmp_path, outside.all_settings | SLOW) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings | SLOW) as keepsake:
             await keepsake.until_logged("ready")
             for chat, person in chats:
                 await discord.post(chat, person, ASKED)
@@ -34,7 +34,7 @@ async def test_killed_before_and_while_it_is_said_a_reminder_is_said_once(tmp_pa
         posted = len(slack.called("chat.postMessage"))
         discord.hold_messages()
         held = slack.hold("chat.postMessage")
-        async with keepsake_run(tmp_path, outside.all_settings | QUICK) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings | QUICK) as keepsake:
             await discord.until_sent(len(discord.sent) + 2)
             await slack.wait_for(lambda: len(slack.called("chat.postMessage")) >= posted + 2)
             await keepsake.kill()
@@ -46,7 +46,7 @@ async def test_killed_before_and_while_it_is_said_a_reminder_is_said_once(tmp_pa
         # Of each platform one reminder has arrived; the other was lost with the connection.
         del chats[1][0].messages[-1], slack.messages["D2"][-1]
 
-        async with keepsake_run(tmp_path, outside.all_settings | QUICK) as keepsake:
+        async with forked_run(tmp_path, outside.all_settings | QUICK) as keepsake:
             await keepsake.until_logged("reminder_said", times=4)
             assert log_is_clean(keepsake), keepsake.stderr
 

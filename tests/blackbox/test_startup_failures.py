@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.blackbox.process import Services, keepsake_run, log_is_clean, services
+from tests.blackbox.process import Services, forked_run, log_is_clean, services
 from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, error
 
 WRONG_TOKEN = "MTIzNDU2Nzg5MDEyMzQ1Njc4.GabcDE.abcdefghijklmnopqrstuvwxyz0123456789AB"
@@ -78,7 +78,7 @@ async def test_a_start_that_cannot_succeed_ends_with_a_plain_sentence(
     tmp_path: Path, arrange: object, sentence: str
 ) -> None:
     assert callable(arrange)
-    async with services() as outside, keepsake_run(tmp_path, arrange(outside, tmp_path)) as keepsake:
+    async with services() as outside, forked_run(tmp_path, arrange(outside, tmp_path)) as keepsake:
         code = await keepsake.ended()
 
         assert code == 1
@@ -90,7 +90,7 @@ async def test_a_start_that_cannot_succeed_ends_with_a_plain_sentence(
 async def test_a_port_in_use_is_named_before_any_platform_is_asked(tmp_path: Path) -> None:
     async with services() as outside:
         with taken_port() as port:
-            async with keepsake_run(tmp_path, outside.all_settings | {"PORT": str(port)}) as keepsake:
+            async with forked_run(tmp_path, outside.all_settings | {"PORT": str(port)}) as keepsake:
                 code = await keepsake.ended()
 
         assert code == 1
@@ -106,7 +106,7 @@ async def test_without_the_message_content_intent_it_says_so_and_answers_who_men
         discord = outside.discord
         discord.gateway.message_content_allowed = False
         channel, ann = discord.add_channel(discord.add_guild("Garden"), "general"), discord.add_user("Ann")
-        async with keepsake_run(tmp_path, outside.claude_settings | outside.discord_settings) as keepsake:
+        async with forked_run(tmp_path, outside.claude_settings | outside.discord_settings) as keepsake:
             await keepsake.until_logged("ready")
             await discord.post(channel, ann, f"{discord.bot.mention} hello")
             await discord.until_sent(1)

@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.bot.conftest import Command, Ended
+from tests.forked import forked_keepsake
 
 SAID = (
     b"2023-05-08T13:56:00Z My name is Ann\n"
@@ -35,16 +36,11 @@ def environment() -> dict[str, str]:
 
 def in_a_process(folder: Path, *arguments: str, said: bytes = b"") -> Ended:
     """Run the command in a process of its own, with no setting but the defaults."""
-    done = subprocess.run(
-        [sys.executable, "-m", "bot", *arguments],
-        input=said,
-        capture_output=True,
-        cwd=folder,
-        env=environment(),
-        timeout=120,
-        check=False,
-    )
-    return Ended(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
+    with forked_keepsake(*arguments, folder=folder, settings=environment()) as process:
+        process.stdin.buffer.write(said)
+        process.stdin.close()
+        out = process.stdout.read()
+        return Ended(code=process.wait(), out=out, err=process.stderr.read())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,15 +330,10 @@ def test_the_doctor_says_in_its_exit_code_whether_the_bot_can_work(keepsake: Com
 
 
 def test_a_chat_ends_when_nobody_reads_its_replies(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bot", "chat", "--as", "ann"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=tmp_path, env=environment()) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.write(b"Hello\n" * 20)
+    with forked_keepsake("chat", "--as", "ann", folder=tmp_path, settings=environment()) as process:
+        process.stdin.write("Hello\n" * 20)
         process.stdin.flush()
         assert process.stdout.readline()
         process.stdout.close()
-        assert process.wait(timeout=60) == 1
-        assert b"Traceback" not in process.stderr.read()
+        assert process.wait() == 1
+        assert "Traceback" not in process.stderr.read()

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.forked import Forked, forked_keepsake
 from tests.world import running
 
 LINES = [f"My cat number {number} is called Tom{number}." for number in range(12)]
 
 
-@contextmanager
-def chatting(folder: Path) -> Iterator[subprocess.Popen[str]]:
+def chatting(folder: Path) -> AbstractContextManager[Forked]:
     """``keepsake chat`` over pipes; killed at the end where it still runs."""
-    command = [sys.executable, "-m", "bot", "chat", "--as", "ann", "--data-dir", str(folder)]
-    environment = {name: value for name, value in os.environ.items() if name in ("PATH", "PYTHONPATH", "HOME")}
-    pipe = subprocess.PIPE
-    with subprocess.Popen(
-        command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1, env=environment, cwd=folder
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
+    environment = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME")}
+    return forked_keepsake("chat", "--as", "ann", "--data-dir", str(folder), folder=folder, settings=environment)
 
 
-def say(process: subprocess.Popen[str], lines: Sequence[str]) -> None:
-    assert process.stdin is not None
+def say(process: Forked, lines: Sequence[str]) -> None:
     process.stdin.write("".join(f"{line}\n" for line in lines))
     process.stdin.flush()
 
 
-def replies(process: subprocess.Popen[str], number: int) -> list[str]:
-    assert process.stdout is not None
+def replies(process: Forked, number: int) -> list[str]:
     return [process.stdout.readline().rstrip("\n") for _ in range(number)]
 
 
@@ -66,17 +53,17 @@ def check_file(path: Path) -> None:
 @pytest.mark.parametrize("answered", [0, 1, 5])
 async def test_after_kill_9_every_accepted_message_is_stored_once_and_answered(tmp_path: Path, answered: int) -> None:
     with chatting(tmp_path) as process:
-        assert process.stderr is not None
         process.stderr.readline()  # the notice that it has started
         say(process, LINES)
         before = replies(process, answered)
         process.kill()  # while it opens its database, or answers the next line
-        rest, _ = process.communicate()
+        rest = process.stdout.read()
     printed = [*before, *rest.splitlines()]
 
     with chatting(tmp_path) as process:
-        after, problems = process.communicate()
-        assert process.returncode == 0, problems
+        process.stdin.close()
+        after = process.stdout.read()
+        assert process.wait() == 0, process.stderr.read()
 
     rows = await recall(tmp_path)
     check_file(tmp_path / "keepsake.db")
@@ -92,8 +79,7 @@ async def test_sigterm_finishes_the_running_turn_and_exits_with_0_although_the_i
     with chatting(tmp_path) as process:
         say(process, LINES)
         before = replies(process, 2)
-        process.send_signal(signal.SIGTERM)
-        assert process.stdout is not None
+        process.terminate()
         printed = [*before, *process.stdout.read().splitlines()]
         assert process.wait() == 0
     rows = await recall(tmp_path)
@@ -105,6 +91,6 @@ async def test_sigterm_ends_a_chat_that_waits_for_its_next_line(tmp_path: Path) 
     with chatting(tmp_path) as process:
         say(process, LINES[:1])
         replies(process, 1)
-        process.send_signal(signal.SIGTERM)
+        process.terminate()
         assert process.wait() == 0
     assert len({row["exchange_id"] for row in await recall(tmp_path)}) == 1
