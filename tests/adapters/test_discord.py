@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -31,6 +30,7 @@ from memory.errors import DatabaseUnavailable
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
 from tests.doubles.discord_world import FORUM, START, TEXT, VIEW_CHANNEL, VOICE, Channel, Member
+from tests.doubles.library_log import first_line
 from tests.fakes import RecordingChannel
 from tests.world import running
 
@@ -667,31 +667,14 @@ async def test_a_message_missed_while_disconnected_is_handed_over_on_resume(
     assert [message.text for message in inbox.messages] == ["are you there?"]
 
 
-class FirstLine(logging.Handler):
-    """Tells of the first line that a library logs."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.WARNING)
-        self.line: asyncio.Future[logging.LogRecord] = asyncio.get_running_loop().create_future()
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if not self.line.done():
-            self.line.set_result(record)
-
-
 async def test_why_the_connection_is_made_anew_is_logged_in_one_line(discord: DiscordDouble) -> None:
-    library, heard = logging.getLogger("discord"), FirstLine()
     async with started(discord):
-        library.addHandler(heard)
-        try:
+        with first_line("discord", "Attempting a reconnect for shard ID 0") as line:
             discord.gateway.refuses = 1
             await discord.gateway.drop()
-            line = await heard.line
-        finally:
-            library.removeHandler(heard)
-    assert line.getMessage().startswith("Attempting a reconnect for shard ID 0")
-    assert "503" in line.getMessage()
-    assert line.exc_info is None
+            told = await line
+    assert "503" in told.getMessage()
+    assert told.exc_info is None
 
 
 async def test_a_gateway_that_shows_no_life_is_connected_to_anew_and_nothing_is_missed(

@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from adapters.slack_socket import SocketConnection
 from bot.chat import AdapterStartFailed
 from tests.doubles import slack as double
+from tests.doubles.library_log import first_line
 from tests.doubles.slack import APP_TOKEN, BOT_TOKEN, SlackDouble
 
 
@@ -27,13 +28,26 @@ class Returns:
         self.count += 1
 
 
+class Gate:
+    """Where events wait before they are acknowledged; it is open until a test closes it."""
+
+    def __init__(self) -> None:
+        self.reached, self.open = asyncio.Event(), asyncio.Event()
+        self.open.set()
+
+
 @pytest.fixture
 def returns() -> Returns:
     return Returns()
 
 
 @pytest.fixture
-async def connection(slack: SlackDouble, returns: Returns) -> AsyncIterator[SocketConnection]:
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+async def connection(slack: SlackDouble, returns: Returns, gate: Gate) -> AsyncIterator[SocketConnection]:
     logger = logging.getLogger("tests.slack_socket")
     logger.setLevel(logging.ERROR)
     client = AsyncWebClient(token=BOT_TOKEN, base_url=slack.api_url, retry_handlers=[], logger=logger)
@@ -41,6 +55,8 @@ async def connection(slack: SlackDouble, returns: Returns) -> AsyncIterator[Sock
 
     @app.use
     async def acknowledge() -> BoltResponse:
+        gate.reached.set()
+        await gate.open.wait()
         return BoltResponse(status=200)
 
     connection = SocketConnection(
@@ -101,3 +117,18 @@ async def test_trouble_on_slacks_side_is_waited_out(slack: SlackDouble, connecti
     await slack.connected(2)
     assert not watch.done()
     watch.cancel()
+
+
+async def test_what_can_be_acknowledged_no_more_is_told_of_in_one_line(
+    slack: SlackDouble, connection: SocketConnection, gate: Gate
+) -> None:
+    gate.open.clear()
+    await slack.connected(1)
+    await slack.deliver({"type": "reaction_added"})
+    await gate.reached.wait()
+    slack.refuse_sockets(9)
+    await slack.drop()
+    with first_line("tests.slack_socket", "Failed to run a request listener") as line:
+        gate.open.set()
+        await connection.close()  # until then the library hopes for another connection
+        assert (await line).exc_info is None
