@@ -15,6 +15,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate, product
 from typing import Any
 
@@ -36,6 +37,8 @@ _MAX_COUNTED = 10_000  # to weigh words by how rare they are this is as good as 
 _LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest words
 _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
+
+_NONE: Ids = np.empty(0, dtype=np.int64)
 
 _Forms = tuple[Form, ...]
 
@@ -186,60 +189,68 @@ def _weighed(
     Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995); the
     rarest of them add to the score of those that have a rarer one.
     """
-    asked = {(source, term): _expression(own.marks, [term]) for source, own in held.items() for term in terms}
-    every = _by_source(_holders(connection, asked))
-    split = {source: _by_rarity(holders) for source, holders in every.items()}
-    asked = {
-        (source, term): f"{_expression(held[source].marks, rare)} AND {_expression(held[source].marks, [term])}"
-        for source, (rare, common) in split.items()
-        for term in common
-    }
-    added = _by_source(_holders(connection, asked))
 
-    def weighed(source: Source, holders: Mapping[_Forms, Ids], terms: Iterable[_Forms]) -> list[Term]:
+    def asked(source: Source, *places: int) -> str:
+        return _expression(held[source].marks, [terms[place] for place in places])
+
+    every = _holders(
+        connection, {(source, place): asked(source, place) for source in held for place in range(len(terms))}
+    )
+    split = {source: _by_rarity(holders) for source, holders in every.items()}
+    cut_short = {
+        (source, place): f"{asked(source, *rare)} AND {asked(source, place)}"
+        for source, (rare, common) in split.items()
+        for place in common
+        if len(every[source][place]) == _MAX_HOLDERS
+    }
+    among_rare = _holders(connection, cut_short)
+
+    def weighed(source: Source, places: Sequence[int]) -> list[Term]:
+        own, total = every[source], held[source].entries
         return [
-            Term(entries=holders[term], weight=rarity(len(every[source][term]), held[source].entries))
-            for term in terms
-            if term in holders
+            Term(
+                entries=among_rare[source].get(place, _NONE) if (source, place) in cut_short else own[place],
+                weight=rarity(len(own[place]), total),
+            )
+            for place in places
         ]
 
-    return {
-        source: (weighed(source, every[source], rare), weighed(source, added.get(source, {}), common))
-        for source, (rare, common) in split.items()
-    }
+    return {source: (weighed(source, rare), weighed(source, common)) for source, (rare, common) in split.items()}
 
 
-def _by_rarity(holders: Mapping[_Forms, Ids]) -> tuple[list[_Forms], list[_Forms]]:
-    """The rare terms, and a few of the common ones, the rarest first."""
-    terms = sorted(holders, key=lambda term: len(holders[term]))
-    sums = accumulate(len(holders[term]) for term in terms)
+def _by_rarity(holders: Mapping[int, Ids]) -> tuple[list[int], list[int]]:
+    """The places of the rare terms, and of a few of the common ones, the rarest first."""
+    places = sorted(holders, key=lambda place: len(holders[place]))
+    sums = accumulate(len(holders[place]) for place in places)
     fits = (
-        entries <= _MAX_SCORED and len(holders[term]) < _MAX_HOLDERS for entries, term in zip(sums, terms, strict=True)
+        entries <= _MAX_SCORED and len(holders[place]) < _MAX_HOLDERS
+        for entries, place in zip(sums, places, strict=True)
     )
     rare = sum(fits) or 1
-    return terms[:rare], terms[rare : rare + _MAX_COMMON_TERMS]
+    return places[:rare], places[rare : rare + _MAX_COMMON_TERMS]
 
 
 def _expression(marks: Sequence[str], terms: Sequence[_Forms]) -> str:
     """The FTS5 query for the entries under any of these marks that hold any of these terms."""
     words = [(form.word, " *" if form.beginning else "") for term in terms for form in term]
-    return "(" + " OR ".join(f'"{mark}{word}"{more}' for mark in marks for word, more in words) + ")"
+    return "(" + " OR ".join([f'"{mark}{word}"{more}' for mark in marks for word, more in words]) + ")"
 
 
-def _holders(connection: Connection, asked: Mapping[tuple[Source, _Forms], str]) -> dict[tuple[Source, _Forms], Ids]:
-    """The newest entries that each FTS5 query finds; those that find none are left out."""
-    if not asked:
-        return {}
-    places = list(asked)
-    rows = connection.execute(_HOLDERS, {"asked": json.dumps(list(asked.values())), "most": _MAX_HOLDERS}).all()
-    return {places[place]: _numbers(ids) for place, ids in rows if ids}
+def _holders(connection: Connection, asked: Mapping[tuple[Source, int], str]) -> dict[Source, dict[int, Ids]]:
+    """Of each source the newest entries that the FTS5 query of each term finds; those that find none are left out.
 
-
-def _by_source(holders: Mapping[tuple[Source, _Forms], Ids]) -> dict[Source, dict[_Forms, Ids]]:
-    sorted_out: defaultdict[Source, dict[_Forms, Ids]] = defaultdict(dict)
-    for (source, term), ids in holders.items():
-        sorted_out[source][term] = ids
-    return sorted_out
+    Args:
+        asked: the queries, by source and place of the term.
+    """
+    held: defaultdict[Source, dict[int, Ids]] = defaultdict(dict)
+    if asked:
+        terms = list(asked)
+        values = {"asked": json.dumps(list(asked.values())), "most": _MAX_HOLDERS}
+        for place, ids in connection.execute(_HOLDERS, values).all():
+            if ids:
+                source, term = terms[place]
+                held[source][term] = _numbers(ids)
+    return held
 
 
 def _by_length(
@@ -269,17 +280,18 @@ def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[in
         statement, values["audiences"] = _ENTRIES_IN_AUDIENCES, sorted(reach.audiences)
     rows: dict[int, Row[Any]] = {}
     for own in reach.of_each if ids else ():
-        rows |= {row.id: row for row in connection.execute(statement, {**values, "person": own.person}).all()}
+        rows |= {row[0]: row for row in connection.execute(statement, {**values, "person": own.person}).all()}
     return rows
 
 
 def _found(scored: Scored, source: Source, rows: Mapping[int, Row[Any]]) -> list[EntryScore]:
     """The entries that a row says are of this source, in the same order."""
     scores = zip(scored.ids.tolist(), scored.scores.tolist(), strict=True)
+    scope_of = cache(lambda person, audience: Scope(person=person, audience=audience))
     return [
         EntryScore(
             entry_id=entry_id,
-            scope=Scope(person=row.person, audience=row.audience),
+            scope=scope_of(row.person, row.audience),
             source=source,
             record_id=row.record_id,
             text_score=score,

@@ -61,7 +61,7 @@ def best(terms: Sequence[Term], more: Sequence[Term], limit: int) -> Scored:
     weights = np.repeat([term.weight for term in terms], [len(term.entries) for term in terms])
     scores: Scores = np.bincount(place, weights).astype(np.float64, copy=False)
     for term in more:
-        scores += term.weight * np.isin(ids, term.entries)
+        scores[_places(term.entries, ids)] += term.weight
     return _first(ids, scores, limit)
 
 
@@ -80,6 +80,16 @@ def by_length(scored: Scored, lengths: NDArray[np.int64], limit: int) -> Scored:
     return _first(ids, weighed, limit)
 
 
+def _places(entries: Ids, ids: Ids) -> NDArray[np.intp]:
+    """Where in ``ids``, which rise, those of the entries stand that are there."""
+    places = np.minimum(np.searchsorted(ids, entries), len(ids) - 1)
+    there: NDArray[np.intp] = places[ids[places] == entries]
+    return there
+
+
 def _first(ids: Ids, scores: Scores, limit: int) -> Scored:
+    if 0 < limit < len(ids):  # so that few are put in order
+        reached = scores >= np.partition(scores, -limit)[-limit]
+        ids, scores = ids[reached], scores[reached]
     order = np.lexsort((-ids, -scores))[: max(0, limit)]
     return Scored(ids=ids[order], scores=scores[order])

@@ -30,6 +30,13 @@ _TABLES = (
     "CREATE VIRTUAL TABLE search_text USING fts5(words, content = 'search_marked_words', content_rowid = 'id', "
     "detail = none, columnsize = 0, tokenize = 'porter ascii')",
 )
+# FTS5 looks into each of its segments for each word of a query. With these numbers it has half as many of them, for a
+# fifth more work with each entry that is added; what is made anew here becomes one.
+_FEWER_SEGMENTS = (
+    "INSERT INTO search_text (search_text, rank) VALUES ('automerge', 2)",
+    "INSERT INTO search_text (search_text, rank) VALUES ('crisismerge', 4)",
+)
+_ONE_SEGMENT = "INSERT INTO search_text (search_text) VALUES ('optimize')"
 _TRIGGERS = (
     "CREATE TRIGGER search_words_replaced BEFORE INSERT ON search_words BEGIN "
     "DELETE FROM search_words WHERE id = new.id; END",
@@ -48,9 +55,10 @@ _TRIGGERS = (
 def upgrade() -> None:
     connection = op.get_bind()
     if connection.dialect.name == "sqlite":
-        for statement in (*_TABLES, *_TRIGGERS):
+        for statement in (*_TABLES, *_FEWER_SEGMENTS, *_TRIGGERS):
             connection.exec_driver_sql(statement)
         _fill(connection)
+        connection.exec_driver_sql(_ONE_SEGMENT)
 
 
 def _fill(connection: sa.Connection) -> None:
