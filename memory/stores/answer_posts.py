@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, and_, bindparam, delete, exists, insert, or_, select
+from sqlalchemy import JSON, ColumnElement, Table, and_, bindparam, delete, exists, func, insert, or_, select, true
 
 from memory.database import Database, Transaction
 from memory.records import InboxItem, Reach, Scope
@@ -36,9 +36,18 @@ _BEGUN_BY = (
     .scalar_subquery()
 )
 _KEPT = exists().where(in_any_scope(sessions), sessions.c.id == messages.c.session_id, sessions.c.kept)
-_KEPT_EXCHANGE = select(messages.c.id).where(in_any_scope(messages), messages.c.id == _BEGUN_BY, _KEPT)
+_post = func.json_each(bindparam("posts", type_=JSON)).table_valued("value")
+_ADD = (
+    insert(table)
+    .from_select(
+        ["person", "audience", "conversation", "platform_id", "exchange_id"],
+        select(messages.c.person, messages.c.audience, bindparam("of_conversation"), _post.c.value, messages.c.id)
+        .join_from(messages, _post, true())
+        .where(in_any_scope(messages), messages.c.id == _BEGUN_BY, _KEPT),
+    )
+    .prefix_with("OR REPLACE")
+)
 _REMOVE = delete(table).where(in_any_scope(table), table.c.exchange_id.in_(bindparam("exchanges", expanding=True)))
-_ADD = insert(table)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +71,7 @@ class AnswerPostStore:
         self._database = database
 
     async def note(self, scope: Scope, tx: Transaction, *, item: InboxItem, posts: Sequence[str]) -> None:
-        """Note the posts that show the answer to a message, in place of those noted before.
+        """Note the posts that show the answer to a message.
 
         Args:
             scope: whose message.
@@ -70,15 +79,9 @@ class AnswerPostStore:
             item: the message; where it was deleted meanwhile, or is not to be kept, nothing is noted.
             posts: the platform's ids.
         """
-        of_item = {**scope_values(scope), "of_conversation": item.conversation, "of_message": item.platform_id}
-        exchange_id = (await tx.connection.execute(_KEPT_EXCHANGE, of_item)).scalar()
-        if exchange_id is None:
-            return
-        await self.remove(scope, tx, exchange_ids=[exchange_id])
-        owner = {"person": scope.person, "audience": scope.audience, "conversation": item.conversation}
-        rows = [{**owner, "platform_id": post, "exchange_id": exchange_id} for post in dict.fromkeys(posts)]
-        if rows:
-            await tx.connection.execute(_ADD, rows)
+        if posts:
+            of_item = {**scope_values(scope), "of_conversation": item.conversation, "of_message": item.platform_id}
+            await tx.connection.execute(_ADD, {**of_item, "posts": list(posts)})
 
     async def exchange_at(self, reach: Reach, channel: str, platform_id: str) -> ExchangeKey | None:
         """The exchange that a post belongs to, as its answer or as what was said; None where it is none of theirs.

@@ -19,7 +19,7 @@ from memory.ports import Embedder, TokenEmbedder, Vectors
 from memory.records import EmbeddingProgress, Scope, Source
 from memory.schema import search_entries
 from memory.stores.scoped import id_batches, in_any_scope, scope_of_row, scope_values
-from memory.stores.vectors import VectorCache, vector_to_bytes
+from memory.stores.vectors import IndexKey, VectorCache, VectorChange, vector_to_bytes
 
 _log = structlog.get_logger(__name__)
 
@@ -103,12 +103,14 @@ class EmbeddingQueue:
         if not rows:
             return 0
         await tx.connection.execute(_EMBEDDED, [self._values(row, stored[row.id]) for row in rows])
-        added: defaultdict[tuple[Scope, Source], list[int]] = defaultdict(list)
+        added: defaultdict[IndexKey, list[int]] = defaultdict(list)
         for row in rows:
             added[scope_of_row(row), Source(row.source)].append(row.id)
-        for (scope, source), entry_ids in added.items():
-            vectors = np.stack([stored[entry_id][0] for entry_id in entry_ids])
-            await self._vectors.record_change(scope, tx, source=source, added=entry_ids, vectors=vectors)
+        changes = {
+            key: VectorChange(gone=(), added=ids, vectors=np.stack([stored[entry_id][0] for entry_id in ids]))
+            for key, ids in added.items()
+        }
+        await self._vectors.record_changes(tx, changes)
         return len(rows)
 
     def _values(self, row: Row[Any], stored: _Stored) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Row, Update, and_, bindparam, delete, exists, func, or_, select, update
+from sqlalchemy import Row, Update, and_, bindparam, delete, exists, func, or_, select, tuple_, update
 from sqlalchemy.dialects.sqlite import insert
 
 from memory.database import Database, Transaction
@@ -34,8 +34,8 @@ _is_first_of_its_scope = ~exists().where(
     _older.c.state == JobState.PENDING,
     _older.c.id < jobs.c.id,
 )
-_DUE = (
-    select(jobs)
+_due = (
+    select(jobs.c.person, jobs.c.audience, jobs.c.key)
     .where(
         jobs.c.state == JobState.PENDING,
         jobs.c.due_at <= bindparam("now"),
@@ -44,6 +44,12 @@ _DUE = (
     )
     .order_by(jobs.c.due_at, jobs.c.id)
     .limit(bindparam("most"))
+)
+_CLAIM = (
+    update(jobs)
+    .where(tuple_(jobs.c.person, jobs.c.audience, jobs.c.key).in_(_due))
+    .values(claimed_until=bindparam("until"), attempts=jobs.c.attempts + 1)
+    .returning(jobs)
 )
 
 
@@ -112,10 +118,9 @@ class JobStore:
         """
 
         async def take(tx: Transaction) -> list[Job]:
-            due = (await tx.connection.execute(_DUE, {"now": now, "most": most})).all()
-            for row in due:
-                await self._set(tx, _job(row), claimed_until=now + lease, attempts=row.attempts + 1)
-            return [_job(row, attempts=row.attempts + 1) for row in due]
+            claim = {"now": now, "until": now + lease, "most": most}
+            claimed = (await tx.connection.execute(_CLAIM, claim)).all()
+            return sorted(map(_job, claimed), key=lambda job: (job.due_at, job.id))  # SQLite returns them in any order
 
         return await self._database.write(take)
 
@@ -220,7 +225,7 @@ def _change_of(columns: tuple[str, ...]) -> Update:
     return update(jobs).where(_PENDING, jobs.c.attempts == bindparam("of_attempts")).values(new)
 
 
-def _job(row: Row[Any], *, attempts: int | None = None) -> Job:
+def _job(row: Row[Any]) -> Job:
     return Job(
         id=row.id,
         scope=scope_of_row(row),
@@ -228,7 +233,7 @@ def _job(row: Row[Any], *, attempts: int | None = None) -> Job:
         kind=row.kind,
         payload=row.payload,
         state=JobState(row.state),
-        attempts=row.attempts if attempts is None else attempts,
+        attempts=row.attempts,
         due_at=row.due_at,
         created_at=row.created_at,
         claimed_until=row.claimed_until,

@@ -32,6 +32,7 @@ from memory.records import (
     StoredMessage,
     WindowSize,
 )
+from memory.schema import listed
 from memory.schema import messages as table
 from memory.stores.message_rows import (
     message_of_export,
@@ -44,7 +45,6 @@ from memory.stores.scoped import (
     as_stored,
     closed_audiences,
     delete_scope,
-    id_batches,
     in_any_reach,
     in_any_scope,
     in_reach,
@@ -74,7 +74,7 @@ _BY_IDS, _BY_IDS_IN_AUDIENCES = (
 )
 _THE_ID: BindParameter[int] = bindparam("of_message")
 _THIS = table.c.id == _THE_ID
-_EDITS = select(table.c.id, table.c.edited_at).where(in_any_scope(table), _THESE)
+_EDITS = select(table.c.id, table.c.edited_at).where(in_any_scope(table), table.c.id.in_(listed("ids")))
 _IN_THE_WINDOW = and_(
     in_any_scope(table), table.c.conversation == bindparam("of_conversation"), table.c.evicted_at.is_(None)
 )
@@ -337,12 +337,8 @@ class RecallStore:
         """Whether messages read a while ago are still there, and were not edited since."""
         read = {message.id: message.edited_at for message in messages}
         async with self._database.read() as connection:
-            for some_ids in id_batches(read):
-                rows = await connection.execute(_EDITS, {**scope_values(scope), "ids": list(some_ids)})
-                present = {row.id: row.edited_at for row in rows}
-                if present != {message_id: read[message_id] for message_id in some_ids}:
-                    return False
-        return True
+            rows = await connection.execute(_EDITS, {**scope_values(scope), "ids": list(read)})
+            return {row.id: row.edited_at for row in rows} == read
 
     async def remove(self, scope: Scope, tx: Transaction, *, message_ids: Collection[int]) -> int:
         """Delete messages for good; how many."""

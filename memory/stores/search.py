@@ -138,7 +138,7 @@ class SearchStore:
         if gone:
             await self._text_index.remove(tx.connection, gone)
         if embedded:
-            await self._vectors.record_change(scope, tx, source=source, gone=embedded)
+            await self._vectors.record_gone(scope, tx, source=source, gone=embedded)
 
     async def embed_query(self, text: str) -> EmbeddedQuery:
         """A query's vectors.

@@ -43,7 +43,9 @@ _OPEN = select(sessions).where(_IS_OPEN)
 _AT = bindparam("at", type_=sessions.c.last_activity_at.type)
 _TOUCHED = update(sessions).values(last_activity_at=func.max(sessions.c.last_activity_at, _AT)).returning(sessions)
 _TOUCH = _TOUCHED.where(_THIS)
-_RESUME = _TOUCHED.where(_IS_OPEN, sessions.c.last_activity_at > bindparam("idle_since"))
+_SINCE = bindparam("idle_since", type_=_AT.type)
+# Not compared as it stands: SQLite would walk an index over the latest activity of everybody.
+_RESUME = _TOUCHED.where(_IS_OPEN, func.max(sessions.c.last_activity_at, _SINCE) > _SINCE)
 
 
 _lived = sessions.c.summary_version.is_distinct_from(_OF_LONG_AGO)

@@ -20,7 +20,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import structlog
-from sqlalchemy import Select, and_, bindparam, insert, select, tuple_, update
+from sqlalchemy import Select, and_, bindparam, select, tuple_
+from sqlalchemy.dialects.sqlite import insert
 from sqlalchemy.engine import Connection
 
 from memory.database import Transaction
@@ -45,9 +46,13 @@ _GENERATIONS, _GENERATIONS_IN_AUDIENCES = (
 )
 _INDEX = and_(in_any_scope(index_generations), index_generations.c.source == bindparam("of_source"))
 _GENERATION = select(index_generations.c.generation).where(_INDEX)
-_MOVED = update(index_generations).where(_INDEX).values(generation=bindparam("after"))
+_GENERATIONS_OF_PERSONS = select(index_generations).where(index_generations.c.person.in_(listed("persons")))
+_move = insert(index_generations)
+_MOVE = _move.on_conflict_do_update(
+    index_elements=index_generations.primary_key.columns, set_={"generation": _move.excluded.generation}
+)
 
-_Key = tuple[Scope, Source]
+IndexKey = tuple[Scope, Source]
 
 
 def vector_to_bytes(vector: Vectors) -> bytes:
@@ -62,8 +67,14 @@ def vectors_from_bytes(stored: Sequence[bytes], dimensions: int) -> Vectors:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Change:
-    """What one transaction did to the vectors of a scope: ids removed, then ids added."""
+class VectorChange:
+    """What one transaction did to the vectors of an index.
+
+    Attributes:
+        gone: entries that have no vector any more.
+        added: entries that have one now.
+        vectors: theirs, of shape (len(added), dimensions).
+    """
 
     gone: Sequence[int]
     added: Sequence[int]
@@ -84,7 +95,7 @@ class _CachedIndex:
         self.generation = generation
         self.counted_bytes = 0
         self._index = index
-        self._changes: deque[_Change] = deque()
+        self._changes: deque[VectorChange] = deque()
         self._lock = threading.Lock()
 
     @property
@@ -92,7 +103,7 @@ class _CachedIndex:
         waiting = sum(change.size_bytes for change in tuple(self._changes))
         return _EMPTY_INDEX_BYTES + self._index.size_bytes + waiting
 
-    def follow(self, change: _Change, generation: int) -> None:
+    def follow(self, change: VectorChange, generation: int) -> None:
         """Take note of a change; the next search, in its thread, takes it in."""
         self._changes.append(change)
         self.generation = generation
@@ -133,11 +144,11 @@ class VectorCache:
         self._ids = ids
         self._new_index = new_index
         self._capacity_bytes = capacity_bytes
-        self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
+        self._indexes: OrderedDict[IndexKey, _CachedIndex] = OrderedDict()
         self._held_bytes = 0
         self.builds = 0
         self._lock = threading.Lock()  # over the three above and the next one; never held while anything is read
-        self._building: WeakValueDictionary[_Key, threading.Lock] = WeakValueDictionary()
+        self._building: WeakValueDictionary[IndexKey, threading.Lock] = WeakValueDictionary()
 
     def nearest(
         self,
@@ -162,35 +173,28 @@ class VectorCache:
                 indexes[source].append(self._at_least(connection, scope, source, generation))
         return {source: _nearest(some, vector, limits[source], also[source]) for source, some in indexes.items()}
 
-    async def record_change(
-        self,
-        scope: Scope,
-        tx: Transaction,
-        *,
-        source: Source,
-        gone: Sequence[int] = (),
-        added: Sequence[int] = (),
-        vectors: Vectors | None = None,
-    ) -> None:
-        """Move the generation, and after commit the index in memory, where it stood at the one before.
+    async def record_gone(self, scope: Scope, tx: Transaction, *, source: Source, gone: Sequence[int]) -> None:
+        """Note that entries of one index have no vector any more; see ``record_changes``."""
+        none = np.empty((0, self._embedder.dimensions), dtype=np.float32)
+        await self.record_changes(tx, {(scope, source): VectorChange(gone=gone, added=(), vectors=none)})
 
-        Args:
-            gone: entries that have no vector any more.
-            added: entries that have one now.
-            vectors: theirs, of shape (len(added), dimensions).
-        """
-        index = {**scope_values(scope), "of_source": source.value}
-        before = (await tx.connection.execute(_GENERATION, index)).scalar_one_or_none()
-        after = max(self._ids.next(), (before or 0) + 1)
-        if before is None:
-            values = {"person": scope.person, "audience": scope.audience, "source": source.value}
-            await tx.connection.execute(insert(index_generations), {**values, "generation": after})
-        else:
-            await tx.connection.execute(_MOVED, {**index, "after": after})
-        if vectors is None:
-            vectors = np.empty((0, self._embedder.dimensions), dtype=np.float32)
-        change = _Change(gone=gone, added=added, vectors=vectors)
-        tx.after_commit(lambda: self._follow((scope, source), change, before, after))
+    async def record_changes(self, tx: Transaction, changes: Mapping[IndexKey, VectorChange]) -> None:
+        """Move the generations, and after commit each index in memory, where it stood at the one before."""
+        persons = list({scope.person for scope, _ in changes})
+        rows = (await tx.connection.execute(_GENERATIONS_OF_PERSONS, {"persons": persons})).all()
+        before = {(scope_of_row(row), Source(row.source)): row.generation for row in rows}
+        after = {key: max(self._ids.next(), before.get(key, 0) + 1) for key in changes}
+        moved = [
+            {"person": scope.person, "audience": scope.audience, "source": source.value, "generation": generation}
+            for (scope, source), generation in after.items()
+        ]
+        await tx.connection.execute(_MOVE, moved)
+
+        def follow() -> None:
+            for key, change in changes.items():
+                self._follow(key, change, before.get(key), after[key])
+
+        tx.after_commit(follow)
 
     def forget(self, scope: Scope) -> None:
         """Drop every index of a scope."""
@@ -198,7 +202,7 @@ class VectorCache:
             for source in Source:
                 self._drop((scope, source))
 
-    def _follow(self, key: _Key, change: _Change, before: int | None, after: int) -> None:
+    def _follow(self, key: IndexKey, change: VectorChange, before: int | None, after: int) -> None:
         with self._lock:
             cached = self._indexes.get(key)
             if cached is None or cached.generation >= after:
@@ -227,7 +231,7 @@ class VectorCache:
                 self._hold(key, cached)
         return cached
 
-    def _held(self, key: _Key) -> _CachedIndex | None:
+    def _held(self, key: IndexKey) -> _CachedIndex | None:
         with self._lock:
             cached = self._indexes.get(key)
             if cached is not None:
@@ -235,7 +239,7 @@ class VectorCache:
                 self._fit(cached)
             return cached
 
-    def _hold(self, key: _Key, built: _CachedIndex) -> None:
+    def _hold(self, key: IndexKey, built: _CachedIndex) -> None:
         with self._lock:
             self._drop(key)
             self._indexes[key] = built
@@ -277,7 +281,7 @@ class VectorCache:
         while self._held_bytes > self._capacity_bytes and len(self._indexes) > 1:
             self._drop(next(iter(self._indexes)))
 
-    def _drop(self, key: _Key) -> None:
+    def _drop(self, key: IndexKey) -> None:
         dropped = self._indexes.pop(key, None)
         if dropped is not None:
             self._held_bytes -= dropped.counted_bytes
