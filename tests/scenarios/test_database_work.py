@@ -20,7 +20,7 @@ TRANSACTIONS_BEFORE_THE_REPLY = 4
 STATEMENTS_BEFORE_THE_REPLY = 36
 # After it: delivered, vectors, and of the job that learns its claim, its effect and the look for another one.
 TRANSACTIONS_AFTER_THE_REPLY = 6
-STATEMENTS_AFTER_THE_REPLY = 19
+STATEMENTS_AFTER_THE_REPLY = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
