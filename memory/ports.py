@@ -49,7 +49,7 @@ class TokenCounter(Protocol):
     def count(self, text: str) -> int:
         """The estimated tokens of ``text``, calibration not applied.
 
-        Never below 1 for a non-empty text, and at most four for each character, as many as it has bytes in UTF-8.
+        Never below 1 for a non-empty text, and never more than it has bytes in UTF-8.
         """
         ...
 

@@ -22,9 +22,6 @@ LEAST_TURN = 4 * SHORTEST_CUT
 """Estimated tokens that the newest turn needs at the very least: the time, and a cut message."""
 
 
-_MOST_TOKENS_OF_A_CHARACTER = 4  # see ``TokenCounter.count``
-
-
 def input_budget(parameters: MemoryParameters) -> int:
     """Tokens that a request may take, the answer's room left out."""
     return parameters.context_window_tokens - parameters.max_output_tokens
@@ -92,8 +89,8 @@ def cut_to_tokens(text: str, max_tokens: int, count: Callable[[str], int]) -> st
         count: the estimate of a text, as ``TokenCounter.count``.
     """
     kept, length = text, len(text)
-    if length * _MOST_TOKENS_OF_A_CHARACTER <= max_tokens:
-        return text  # without counting, which takes longer than anything else here
+    if length <= max_tokens and len(text.encode(errors="surrogatepass")) <= max_tokens:
+        return text  # not counted, which takes a hundred times as long: no text has more tokens than bytes
     while (tokens := count(kept)) > max_tokens and length > 1:
         # A little less than the proportion: the note of the cut counts too, and few rounds are wanted.
         length = max(1, int(0.95 * length * max(0, max_tokens) / tokens))

@@ -132,11 +132,13 @@ def periods_in(text: str, now: datetime) -> tuple[Period, ...]:
     if not _HINT.search(rest):
         return ()
     for pattern, read in _FORMS:
-        for found in pattern.finditer(rest):
+        matches = [*pattern.finditer(rest)]
+        for found in matches:
             days = read(found.groupdict(), now.date())
             if days is not None:
                 periods.append(_period(days, now.tzinfo))
-        rest = pattern.sub(" ; ", rest)  # what one form has read is not read again as a part of it
+        if matches:
+            rest = pattern.sub(" ; ", rest)  # what one form has read is not read again as a part of it
     return tuple(periods)
 
 

@@ -66,8 +66,9 @@ def _is_small_talk(text: str) -> bool:
     signs = "".join(_SIGN.findall(text.casefold()))
     if _UNSPACED_SMALL_TALK.match(signs):
         return True
-    has_number = any(sign.isdecimal() for sign in signs)
-    return bool(words) and not has_number and all(word in _SMALL_TALK or _LAUGHTER.fullmatch(word) for word in words)
+    if not words or not all(word in _SMALL_TALK or _LAUGHTER.fullmatch(word) for word in words):
+        return False
+    return not any(sign.isdecimal() for sign in signs)
 
 
 def _only_asks(text: str) -> bool:

@@ -40,8 +40,8 @@ def test_known_texts_have_known_counts(text: str, tokens: int) -> None:
 
 
 @given(st.text(st.characters(codec="utf-8")) | st.text(st.sampled_from("𒀀🏴‍☠️\U000e0067ქ\x00")))
-def test_no_text_counts_more_tokens_than_four_for_each_character(text: str) -> None:
-    assert COUNTER.count(text) <= len(text.encode()) <= 4 * len(text)
+def test_no_text_counts_more_tokens_than_it_has_bytes(text: str) -> None:
+    assert COUNTER.count(text) <= len(text.encode())
 
 
 @given(st.text(min_size=1))

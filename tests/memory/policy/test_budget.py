@@ -83,9 +83,10 @@ def test_a_text_that_cannot_be_too_long_is_not_counted() -> None:
     def count(text: str) -> int:
         raise AssertionError(f"{text} was counted")
 
-    assert cut_to_tokens("short", 20, count) == "short"
-    with pytest.raises(AssertionError, match="longer was counted"):
-        cut_to_tokens("longer", 20, count)
+    assert cut_to_tokens("short", 5, count) == "short"
+    for longer in ("longer", "früh!"):
+        with pytest.raises(AssertionError, match=f"{longer} was counted"):
+            cut_to_tokens(longer, 5, count)
 
 
 def test_a_cut_uses_most_of_its_room() -> None:
