@@ -7,6 +7,7 @@ written by the next consolidation.
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 
 import structlog
@@ -57,6 +58,7 @@ class WrittenPages:
         self._reports = reports
         self._in_force = in_force
         self._clock = clock
+        self._writing = asyncio.Lock()  # what was read first must not be written last
 
     async def write_page(self, scope: Scope) -> None:
         """Write what is at hand. Raises NotesUnavailable."""
@@ -90,12 +92,13 @@ class WrittenPages:
     async def _write(self, scope: Scope, *, notes: bool, since: datetime | None = None) -> None:
         """Write the page, and the notes of the days from that moment on, of all without one."""
         try:
-            if not await self._is_written(scope):
-                return
-            await self.write_page(scope)
-            if notes:
-                await self._notes.write(scope, since=since)
-            if not await self._is_written(scope):
-                await self._files.erase_scope(scope)
+            async with self._writing:
+                if not await self._is_written(scope):
+                    return
+                await self.write_page(scope)
+                if notes:
+                    await self._notes.write(scope, since=since)
+                if not await self._is_written(scope):
+                    await self._files.erase_scope(scope)
         except (NotesUnavailable, StorageError) as error:
             _log.warning("notes_not_written", error=str(error))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+
+from structlog.testing import capture_logs
 
 from memory.parameters import MemoryParameters, Preset
 from memory.processes.undo import By
@@ -66,3 +69,13 @@ async def test_a_forgotten_fact_leaves_the_page_for_people_at_once(tmp_path: Pat
         [fact] = await world.system.stores.facts.current(ANN)
         await world.system.oversight.facts.forget(ANN, fact.id, by=By())
         assert "never sails" not in page.read_text(encoding="utf-8")
+
+
+async def test_pages_that_are_written_at_the_same_moment_do_not_hinder_each_other(tmp_path: Path) -> None:
+    memory_model = ScriptedModel(FOUND, default='{"candidates": []}')
+    async with running(tmp_path, memory_model=memory_model, notes_folder=tmp_path / "notes") as world:
+        await world.say("I moved to Oslo")
+        await world.system.consolidator.run(ANN, Mode.QUICK)
+        with capture_logs() as logs:
+            await asyncio.gather(*(world.system.consolidator.pages.forgotten(ANN) for _ in range(8)))
+        assert [line["event"] for line in logs] == []
