@@ -12,11 +12,8 @@ the row of ``search_entries`` that it must join. No query text, whatever it hold
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import cache
-from itertools import accumulate, product
 from typing import Any
 
 import numpy as np
@@ -25,42 +22,20 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.indexes.marks import mark_of
-from memory.indexes.term_scores import Ids, Scored, Term, best, by_length, rarity
-from memory.indexes.words import Form, indexed_words, query_terms
+from memory.indexes.term_holders import held_within, numbers, weighed_terms
+from memory.indexes.term_scores import Scored, best, by_length
+from memory.indexes.words import indexed_words, query_terms
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import closed_scopes, listed, search_entries
 
-_MAX_HOLDERS = 1_000  # of a word, the newest: what more entries hold says little of any of them
-_MAX_SCORED = 3_000
-_MAX_COMMON_TERMS = 3  # the commonest hardly tell entries apart
-_MAX_COUNTED = 10_000  # to weigh words by how rare they are this is as good as all of them
 _LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest words
 _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
 
-_NONE: Ids = np.empty(0, dtype=np.int64)
-
-_Forms = tuple[Form, ...]
-
 _PUT = text("INSERT INTO search_words (id, mark, characters, words) VALUES (:id, :mark, :characters, :words)")
 _REMOVE = text("DELETE FROM search_words WHERE id = :id")
 
-# The audiences of a person, one after the other by the key (a loose index scan).
-_AUDIENCES = text(
-    "WITH RECURSIVE seen (audience) AS ("
-    "SELECT min(audience) FROM search_entries WHERE person = :person UNION ALL "
-    "SELECT (SELECT min(audience) FROM search_entries WHERE person = :person AND audience > seen.audience) "
-    "FROM seen WHERE audience IS NOT NULL) "
-    "SELECT audience FROM seen WHERE audience IS NOT NULL "
-    "AND audience NOT IN (SELECT audience FROM closed_scopes WHERE person = :person)"
-)
-_COUNTS = text("SELECT mark, entries FROM search_marks WHERE mark IN (SELECT value FROM json_each(:marks))")
-
-# What is found comes as numbers with commas between them: as rows they would take longer to read than to find.
-_HOLDERS = text(
-    "SELECT asked.key AS place, (SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_text WHERE search_text "
-    "MATCH asked.value ORDER BY rowid DESC LIMIT :most)) AS ids FROM json_each(:asked) AS asked"
-)
+# As a row for each they would take longer to read than to find.
 _LENGTHS = text(
     "SELECT group_concat(characters) FROM (SELECT coalesce(own.characters, -1) AS characters "
     "FROM json_each(:ids) AS asked LEFT JOIN search_words AS own ON own.id = asked.value ORDER BY asked.key)"
@@ -83,19 +58,6 @@ def _entries(*, in_audiences: bool) -> Select[Any]:
 
 
 _ENTRIES, _ENTRIES_IN_AUDIENCES = _entries(in_audiences=False), _entries(in_audiences=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
-    """What is held of one source within reach.
-
-    Attributes:
-        marks: of the scopes in which there is any.
-        entries: how many; to ``_MAX_COUNTED``.
-    """
-
-    marks: tuple[str, ...]
-    entries: int
 
 
 class SqliteTextIndex:
@@ -126,11 +88,11 @@ class SqliteTextIndex:
         Args:
             limits: how many of each source, at most; with 0 it is only told whether anything is held.
         """
-        held = _held(connection, reach, limits)
+        held = held_within(connection, reach, limits)
         searched = {source: own for source, own in held.items() if limits[source] > 0}
         scored = {
             source: best(*terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limits[source]))
-            for source, terms in _weighed(connection, searched, query_terms(query)).items()
+            for source, terms in weighed_terms(connection, searched, query_terms(query)).items()
         }
         first = _by_length(connection, scored, limits)
         rows = _within(connection, reach, [entry_id for some in first.values() for entry_id in some.ids.tolist()])
@@ -163,96 +125,6 @@ class SqliteTextIndex:
         return bool((await connection.execute(changes)).scalar_one() - before >= 2)
 
 
-def _held(connection: Connection, reach: Reach, sources: Iterable[Source]) -> dict[Source, _Held]:
-    """What is held of each source within reach; those of which there is nothing are left out."""
-    scopes = [Scope(person=own.person, audience=one) for own in reach.of_each for one in _audiences(connection, own)]
-    marks = {mark_of(scope, source): source for scope, source in product(scopes, sources)}
-    counts: defaultdict[Source, dict[str, int]] = defaultdict(dict)
-    for mark, entries in connection.execute(_COUNTS, {"marks": json.dumps(list(marks))}).all():
-        counts[marks[mark]][mark] = entries
-    return {
-        source: _Held(marks=tuple(own), entries=min(_MAX_COUNTED, sum(own.values()))) for source, own in counts.items()
-    }
-
-
-def _audiences(connection: Connection, own: Reach) -> Sequence[str]:
-    if own.audiences is not None:
-        return sorted(own.audiences)
-    return connection.execute(_AUDIENCES, {"person": own.person}).scalars().all()
-
-
-def _weighed(
-    connection: Connection, held: Mapping[Source, _Held], terms: Sequence[_Forms]
-) -> dict[Source, tuple[list[Term], list[Term]]]:
-    """Of each source the terms that make a candidate, and those that only add to what is one already.
-
-    Common words alone do not make a candidate while there are rarer ones, as in MaxScore (Turtle and Flood 1995); the
-    rarest of them add to the score of those that have a rarer one.
-    """
-
-    def asked(source: Source, *places: int) -> str:
-        return _expression(held[source].marks, [terms[place] for place in places])
-
-    every = _holders(
-        connection, {(source, place): asked(source, place) for source in held for place in range(len(terms))}
-    )
-    split = {source: _by_rarity(holders) for source, holders in every.items()}
-    cut_short = {
-        (source, place): f"{asked(source, *rare)} AND {asked(source, place)}"
-        for source, (rare, common) in split.items()
-        for place in common
-        if len(every[source][place]) == _MAX_HOLDERS
-    }
-    among_rare = _holders(connection, cut_short)
-
-    def weighed(source: Source, places: Sequence[int]) -> list[Term]:
-        own, total = every[source], held[source].entries
-        return [
-            Term(
-                entries=among_rare[source].get(place, _NONE) if (source, place) in cut_short else own[place],
-                weight=rarity(len(own[place]), total),
-            )
-            for place in places
-        ]
-
-    return {source: (weighed(source, rare), weighed(source, common)) for source, (rare, common) in split.items()}
-
-
-def _by_rarity(holders: Mapping[int, Ids]) -> tuple[list[int], list[int]]:
-    """The places of the rare terms, and of a few of the common ones, the rarest first."""
-    places = sorted(holders, key=lambda place: len(holders[place]))
-    sums = accumulate(len(holders[place]) for place in places)
-    fits = (
-        entries <= _MAX_SCORED and len(holders[place]) < _MAX_HOLDERS
-        for entries, place in zip(sums, places, strict=True)
-    )
-    rare = sum(fits) or 1
-    return places[:rare], places[rare : rare + _MAX_COMMON_TERMS]
-
-
-def _expression(marks: Sequence[str], terms: Sequence[_Forms]) -> str:
-    """The FTS5 query for the entries under any of these marks that hold any of these terms."""
-    words = [(form.word, " *" if form.beginning else "") for term in terms for form in term]
-    return "(" + " OR ".join([f'"{mark}{word}"{more}' for mark in marks for word, more in words]) + ")"
-
-
-def _holders(connection: Connection, asked: Mapping[tuple[Source, int], str]) -> dict[Source, dict[int, Ids]]:
-    """Of each source the newest entries that the FTS5 query of each term finds; those that find none are left out.
-
-    Args:
-        asked: the queries, by source and place of the term.
-    """
-    held: defaultdict[Source, dict[int, Ids]] = defaultdict(dict)
-    if asked:
-        terms = list(asked)
-        values = {"asked": json.dumps(list(asked.values())), "most": _MAX_HOLDERS}
-        for place, ids in connection.execute(_HOLDERS, values).all():
-            if ids:
-                source, term = terms[place]
-                held[source][term] = _numbers(ids)
-    return held
-
-
 def _by_length(
     connection: Connection, scored: Mapping[Source, Scored], limits: Mapping[Source, int]
 ) -> dict[Source, Scored]:
@@ -260,16 +132,12 @@ def _by_length(
     if not scored:
         return {}
     ids = np.concatenate([some.ids for some in scored.values()])
-    lengths = _numbers(connection.execute(_LENGTHS, {"ids": json.dumps(ids.tolist())}).scalar_one())
+    lengths = numbers(connection.execute(_LENGTHS, {"ids": json.dumps(ids.tolist())}).scalar_one())
     borders = np.cumsum([len(some.ids) for some in scored.values()])[:-1]
     return {
         source: by_length(some, own, limits[source])
         for (source, some), own in zip(scored.items(), np.split(lengths, borders), strict=True)
     }
-
-
-def _numbers(listing: str) -> Ids:
-    return np.fromstring(listing, dtype=np.int64, sep=",")
 
 
 def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[int, Row[Any]]:

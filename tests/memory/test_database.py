@@ -72,22 +72,19 @@ async def test_rows_of_the_first_schema_are_kept_through_every_migration(tmp_pat
 async def test_full_text_of_an_older_version_is_found_in_the_spelling_that_is_compared_now(tmp_path: Path) -> None:
     path = tmp_path / "old.db"
     first_schema(path)
-    texts = ["Ещё ёлка, eine Straße, أَحْمَد", "", "nothing"]
+    texts = ["Ещё ёлка, eine Straße, أَحْمَد", "", *["nothing"] * 1_000, "at last"]  # more than are read at once
     with closing(sqlite3.connect(path)) as old, old:
-        for number, words in enumerate(texts, start=1):
-            old.execute(
-                "INSERT INTO search_entries (person, audience, source, record_id, chunk, id, text) "
-                "VALUES ('console:ann', 'dm', 'recall', ?, 0, ?, ?)",
-                (number, number, words),
-            )
-            old.execute("INSERT INTO search_text (rowid, owner, body) VALUES (?, 'as it was', ?)", (number, words))
+        rows = [(number, number, words) for number, words in enumerate(texts, start=1)]
+        entry = "INSERT INTO search_entries (person, audience, source, chunk, record_id, id, text) "
+        old.executemany(entry + "VALUES ('console:ann', 'dm', 'recall', 0, ?, ?, ?)", rows)
+        old.executemany("INSERT INTO search_text (owner, rowid, body) VALUES ('?', ?, ?)", [row[1:] for row in rows])
     database = await open_database(f"sqlite:///{path}")
     async with database.read() as connection:
-        for query in ("елка", "Strasse", "احمد"):
+        for query, found in {"елка": 1, "Strasse": 1, "احمد": 1, "last": len(texts)}.items():
             hits = await connection.run_sync(
                 SqliteTextIndex().search, reach_of_person("console:ann"), query, {Source.RECALL: 5}
             )
-            assert [hit.entry_id for hit in hits[Source.RECALL]] == [1], query
+            assert [hit.entry_id for hit in hits[Source.RECALL]] == [found], query
     await database.close()
 
 

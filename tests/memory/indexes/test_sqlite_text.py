@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from sqlalchemy import delete, insert, text
 
 from memory.database import Database, open_database
-from memory.indexes import sqlite_text
+from memory.indexes import term_holders
 from memory.indexes.marks import mark_of
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.indexes.stop_words import STOP_WORDS
 from memory.indexes.words import folded, query_terms
 from memory.policy.audience import reach_of, reach_of_person
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
-from memory.schema import search_entries
+from memory.schema import closed_scopes, search_entries
+from tests.fakes import START
 
 INDEX = SqliteTextIndex()
 ANN = Scope(person="console:ann", audience="dm")
@@ -175,6 +176,9 @@ async def test_scripts_without_spaces_are_found_by_one_two_and_more_characters(
         ("عندي كلب", "وكلبك"),
         ("أحمد يسكن هنا", "احمد"),
         ("هذا كِتَاب", "الكتاب"),
+        ("मेरे पास एक कुत्ता है", "कुत्ते"),
+        ("שָׁלוֹם לכולם", "שלום"),
+        ("за́мок на горе", "замок"),
     ],
 )
 async def test_words_of_other_languages_are_found_in_their_other_forms(
@@ -193,6 +197,11 @@ async def test_the_form_that_was_asked_for_comes_before_others(database: Databas
 async def test_a_query_in_english_looks_for_its_words_alone(database: Database, query: str) -> None:
     await store(database, "Lisbeth came", "a Lisbon café", "Paris")
     assert await found(database, query) == [2]
+
+
+async def test_a_word_that_runs_over_the_end_of_a_line_is_found(database: Database) -> None:
+    await store(database, "我住在北\n京", "京北")
+    assert await found(database, "北京") == [1]
 
 
 async def test_two_characters_that_are_not_neighbours_are_no_word(database: Database) -> None:
@@ -240,6 +249,17 @@ async def test_an_audience_reads_itself_and_what_is_more_public(database: Databa
     assert sorted(await found(database, "cat", reach=reach_of(channel, "guild:1"))) == [2, 3]
     assert sorted(await found(database, "cat", reach=reach_of(ANN))) == [1, 2, 3, 4]
     assert await found(database, "cat", reach=Reach(person=ANN.person, audiences=frozenset())) == []
+
+
+async def test_what_is_in_a_closed_scope_is_not_found_and_takes_no_place(database: Database) -> None:
+    closed = Scope(person=ANN.person, audience="guild:1")
+    await store(database, "cat", "dog")
+    await store(database, "cat", "cat", scope=closed, first=3)
+    async with database.transaction() as transaction:
+        row = {"person": ANN.person, "audience": closed.audience, "place": closed.audience, "closed_at": START}
+        await transaction.connection.execute(insert(closed_scopes).values(**row))
+    assert await found(database, "cat", limit=1) == [1]
+    assert await found(database, "cat", reach=reach_of(closed)) == []
 
 
 async def test_a_person_with_few_entries_finds_them_among_many_of_another(database: Database) -> None:
@@ -315,7 +335,7 @@ async def test_an_entry_added_again_is_replaced(database: Database) -> None:
 
 
 async def test_a_rare_word_from_long_ago_is_found_beside_common_ones(database: Database) -> None:
-    many = sqlite_text._MAX_SCORED + 200
+    many = term_holders._MAX_SCORED + 200
     await store(database, "Rex was a good dog", *[f"good dinner {number}" for number in range(many)])
     hits = await search(database, "good dinner dog Rex", limit=3)
     assert hits[0].entry_id == 1
@@ -323,7 +343,7 @@ async def test_a_rare_word_from_long_ago_is_found_beside_common_ones(database: D
 
 
 async def test_common_words_add_to_the_score_of_what_a_rare_word_found(database: Database) -> None:
-    filler = [f"good dinner {number}" for number in range(sqlite_text._MAX_SCORED + 200)]
+    filler = [f"good dinner {number}" for number in range(term_holders._MAX_SCORED + 200)]
     await store(database, "Rex ate dinner up", "Rex ate supper up", "Rex ate butter up", *filler)
     hits = await search(database, "Rex dinner good", limit=10)
     assert [hit.entry_id for hit in hits] == [1, 3, 2]
