@@ -29,13 +29,12 @@ _NONE: Ids = np.empty(0, dtype=np.int64)
 
 _Forms = tuple[Form, ...]
 
-# The audiences of a person, one after the other by the key (a loose index scan).
+# The audiences of a person, one after the other by the key (a loose index scan); none is empty.
 _AUDIENCES = text(
-    "WITH RECURSIVE seen (audience) AS ("
-    "SELECT min(audience) FROM search_entries WHERE person = :person UNION ALL "
+    "WITH RECURSIVE seen (audience) AS (VALUES ('') UNION ALL "
     "SELECT (SELECT min(audience) FROM search_entries WHERE person = :person AND audience > seen.audience) "
     "FROM seen WHERE audience IS NOT NULL) "
-    "SELECT audience FROM seen WHERE audience IS NOT NULL "
+    "SELECT audience FROM seen WHERE audience > '' "
     "AND audience NOT IN (SELECT audience FROM closed_scopes WHERE person = :person)"
 )
 _COUNTS = text("SELECT mark, entries FROM search_marks WHERE mark IN (SELECT value FROM json_each(:marks))")
