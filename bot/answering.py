@@ -13,13 +13,14 @@ import structlog
 from bot import replies
 from bot.agent import Agent
 from bot.attachments import AttachmentLimits, read_attachments
-from bot.budgets import Budgets
+from bot.budgets import Budgets, NotAdmitted
 from bot.delivery import Answer, Delivery, Task
 from bot.incoming import memory_of, stored_form
 from bot.turn_state import TurnResult
 from memory.database import Transaction
 from memory.errors import AnsweredElsewhere, MemorySystemError
 from memory.exchange import Exchange
+from memory.messages import FilePart
 from memory.person import PersonMemory
 from memory.ports import Clock
 from memory.records import InboxState
@@ -72,30 +73,38 @@ class Answering:
         elif not task.incoming.text:
             await self._delivery.deliver(task, replies.EMPTY_MESSAGE)
         else:
-            memory, full = await self._admitted(task)
-            if full is None:
-                await self._take_turn(task, memory)
-            else:
-                await memory.keep_unanswered(stored_form(task.incoming), task.item)
-                await self._delivery.deliver(task, full)
+            try:
+                await self._take_turn(task)
+            except NotAdmitted as full:
+                await self._keep_unanswered(task)
+                await self._delivery.deliver(task, str(full))
 
-    async def _admitted(self, task: Task) -> tuple[PersonMemory, str | None]:
-        """The memory, with that of linked accounts, and what to say where a limit leaves no room for the turn."""
+    async def _begun(
+        self, task: Task, memory: PersonMemory, files: tuple[FilePart, ...]
+    ) -> tuple[PersonMemory, Exchange]:
+        """Admit the turn and store its message; the memory, now with that of linked accounts, and the exchange.
+
+        Raises:
+            NotAdmitted: a limit leaves no room for the turn.
+        """
+        linked: list[PersonMemory] = []
+
+        async def admit(tx: Transaction) -> None:
+            await self._budgets.admit(tx, task.incoming)
+            linked.append(await memory.with_links())
+
+        exchange = await memory.begin(stored_form(task.incoming, files), task.item, before=admit)
+        return linked[-1], exchange
+
+    async def _take_turn(self, task: Task) -> None:
         memory = memory_of(self._system, task.incoming)
-
-        async def admitted(tx: Transaction) -> tuple[PersonMemory, str | None]:
-            return await memory.with_links(), await self._budgets.admit(tx, task.incoming, task.item)
-
-        return await self._system.write(admitted)
-
-    async def _take_turn(self, task: Task, memory: PersonMemory) -> None:
         exchange: Exchange | None = None
         answer: Answer | None = None
         crowded = True
         try:
             async with task.channel.typing(task.incoming.conversation, task.incoming.id):
                 read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
-                exchange = await memory.begin(stored_form(task.incoming, read.files), task.item)
+                memory, exchange = await self._begun(task, memory, read.files)
                 now = max(self._clock.now(), task.incoming.sent_at)
                 async with self._delivery.drafting(task) as begin_call:
                     result = await self._agent.run_turn(
@@ -142,16 +151,19 @@ class Answering:
             reply=result.reply,
             model=self._agent.model.name,
             given=result.given,
-            fixed_tokens=result.fixed_tokens,
+            held=result.held,
             beside=beside,
         )
         return begun[0], crowded
 
     async def _give_up(self, task: Task) -> None:
         if task.incoming.text and task.item.message_id is None:
-            await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
+            await self._keep_unanswered(task)
         if task.draft is None:
             await self._system.outbox.mark(task.item, InboxState.DROPPED)
         else:
             await self._delivery.deliver(task, replies.BROKEN_OFF)
         _log.warning("too_late_to_answer", inbox_id=task.item.id)
+
+    async def _keep_unanswered(self, task: Task) -> None:
+        await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)

@@ -20,10 +20,14 @@ from memory.database import Transaction
 from memory.policy.audience import scope_of
 from memory.policy.limits import Limit, day_of, next_day, reached, strictest
 from memory.ports import Clock
-from memory.records import InboxItem, Scope, Used
+from memory.records import Scope, Used
 from memory.system import MemorySystem
 
 _log = structlog.get_logger(__name__)
+
+
+class NotAdmitted(Exception):
+    """A limit leaves no room for a turn; the text is what to tell whoever asked for it."""
 
 
 class Budgets:
@@ -55,32 +59,25 @@ class Budgets:
         self._owners = owners
         self._admins_exempt = admins_exempt
 
-    async def admit(self, tx: Transaction, message: IncomingMessage, item: InboxItem) -> str | None:
-        """Count a turn, if there is room for it; nothing is counted of a person who was erased meanwhile.
+    async def admit(self, tx: Transaction, message: IncomingMessage) -> None:
+        """Count a turn, if there is room for it.
 
         Args:
-            tx: a transaction as of ``MemorySystem.write``.
+            tx: the open transaction, in which it is known that the message is still to be answered.
             message: what was said.
-            item: its inbox item.
-
-        Returns:
-            None if the message may be answered, else what to tell its author.
 
         Raises:
-            AnsweredElsewhere: the message has its answer already.
+            NotAdmitted: there is none.
         """
         now = self._clock.now()
         scope, community, day = self._scope(message), community_of(message.conversation, message.person), self._day(now)
         stores = self._system.stores
-        if await stores.inbox.owed(scope, tx, item=item) is None:
-            return None
         limits = {} if self._is_exempt(message) else strictest(self._limits, await stores.limits.of(community))
         full = await self._reached(scope, tx, limits=limits, community=community, day=day) if limits else None
-        if full is None:
-            await stores.usage.add(scope, tx, community=community, day=day, used=Used(turns=1))
-            return None
-        _log.info("limit_reached", limit=full, conversation=message.conversation.key)
-        return replies.limit_reached(full, limits[full], resets=next_day(now, self._zone))
+        if full is not None:
+            _log.info("limit_reached", limit=full, conversation=message.conversation.key)
+            raise NotAdmitted(replies.limit_reached(full, limits[full], resets=next_day(now, self._zone)))
+        await stores.usage.add(scope, tx, community=community, day=day, used=Used(turns=1))
 
     async def spend(self, tx: Transaction, message: IncomingMessage, tokens: int) -> None:
         """Count the tokens of an admitted turn, in the transaction in which it ends."""

@@ -13,7 +13,7 @@ from memory.messages import Message, assistant_message
 from memory.parameters import MemoryParameters
 from memory.ports import OnText
 from memory.prompt.assembler import Gathered, Prompt
-from memory.records import SearchHit
+from memory.records import PromptHeld, SearchHit, WindowSize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class TurnResult:
         given: what the reply was given from memory.
         refused: the model would not answer.
         tokens: of all requests and answers of the turn, as the service counted them, or else as they are estimated.
-        fixed_tokens: of all in its prompt that is no message, estimated; None where a tool may have changed it since.
+        held: what its prompt was made from, by size; None where a tool may have changed it since.
     """
 
     reply: str
@@ -34,7 +34,7 @@ class TurnResult:
     given: tuple[SearchHit, ...] = ()
     refused: bool = False
     tokens: int = 0
-    fixed_tokens: int | None = None
+    held: PromptHeld | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -60,8 +60,13 @@ class Turn:
             messages=tuple(map(self.kept, added)),
             given=given,
             tokens=self.tokens,
-            fixed_tokens=self.prompt.estimated_fixed if self.prompt and not self.calls else None,
+            held=None if self.prompt is None or self.calls else self._held(self.prompt),
         )
+
+    def _held(self, prompt: Prompt) -> PromptHeld:
+        history = self.gathered.history
+        window = WindowSize(messages=len(history), tokens=sum(stored.tokens for stored in history))
+        return PromptHeld(fixed_tokens=prompt.estimated_fixed, history=window)
 
     def refused(self) -> TurnResult:
         """The turn ends without one."""

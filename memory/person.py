@@ -42,6 +42,7 @@ from memory.records import (
     EvictionReason,
     InboxItem,
     NewMessage,
+    PromptHeld,
     SearchHit,
     Session,
     StoredMessage,
@@ -89,12 +90,19 @@ class PersonMemory:
         linked = await self._stores.links.linked_to(self.place.scope.person)
         return PersonMemory(replace(self.place, reach=with_linked(self.place.reach, linked)), self._services)
 
-    async def begin(self, new: NewMessage, item: InboxItem | None = None) -> Exchange:
+    async def begin(
+        self,
+        new: NewMessage,
+        item: InboxItem | None = None,
+        *,
+        before: Callable[[Transaction], Awaitable[object]] = nothing_beside,
+    ) -> Exchange:
         """Store the person's message, opening a session where none is open.
 
         Args:
             new: the message; its tokens are counted here.
             item: its inbox item. One whose turn was cut off by a crash keeps its stored message.
+            before: is done first in the same transaction, where the answer is owed; what it raises undoes all of it.
 
         Raises:
             PersonErased: the person was erased since the message was accepted.
@@ -107,6 +115,7 @@ class PersonMemory:
 
         async def store(tx: Transaction, resumed: Session | None = None) -> Exchange:
             present = await self._owed(tx, item)
+            await before(tx)
             session = resumed or await self._session(tx, at)
             if present is not None and present.message_id is not None:
                 stored = await self._stores.recall.get(self.place.reach, [present.message_id])
@@ -264,7 +273,7 @@ class PersonMemory:
         reply: str,
         model: str,
         given: Sequence[SearchHit] = (),
-        fixed_tokens: int | None = None,
+        held: PromptHeld | None = None,
         beside: Callable[[Transaction], Awaitable[object]] = nothing_beside,
     ) -> bool:
         """Store what the exchange added, together with the reply that is to be sent.
@@ -275,7 +284,7 @@ class PersonMemory:
             reply: the text for the person.
             model: whose token calibration to keep.
             given: what the reply was given from memory.
-            fixed_tokens: estimated tokens of all in the next prompt that is no message, where they are known.
+            held: what the prompt was made from, where the next one holds that as well.
             beside: writes something else in the same transaction; what it raises undoes all of it.
 
         Returns:
@@ -300,7 +309,7 @@ class PersonMemory:
         in_words = _in_words(added)
         ratio, samples = services.counter.calibration
 
-        async def store(tx: Transaction) -> tuple[Session, WindowSize]:
+        async def store(tx: Transaction) -> Session:
             session = await touched_session(self._stores.sessions, exchange, tx, at=at)
             # Tools were called with words that the person may have taken back meanwhile.
             whole = added == in_words or await self._stores.recall.unchanged(scope, [exchange.user])
@@ -319,12 +328,14 @@ class PersonMemory:
             if session.kept:
                 await self._explain_and_learn(exchange, tx, given=given, at=now)
             await beside(tx)
-            return session, await self._stores.recall.window_size(scope, self.place.conversation)
+            return session
 
-        session, size = await services.database.write(store)
+        session = await services.database.write(store)
         if session.kept and self.place.audience != "dm":
             self._note_answer(reply, now)
-        return fixed_tokens is None or services.window.is_crowded(size, fixed_tokens=fixed_tokens)
+        return held is None or services.window.is_crowded(
+            _grown(held.history, [exchange.user, *added]), fixed_tokens=held.fixed_tokens
+        )
 
     def _note_answer(self, reply: str, at: datetime) -> None:
         """Keep an answer in the talk of its channel, where others read it too."""
@@ -454,6 +465,13 @@ class PersonMemory:
 def _in_sight(window: Sequence[StoredMessage], exchange: Exchange) -> frozenset[int]:
     """The messages that the prompt shows anyway."""
     return frozenset(message.id for message in window) | {exchange.user.id}
+
+
+def _grown(window: WindowSize, added: Sequence[StoredMessage | NewMessage]) -> WindowSize:
+    """The size of a window with these messages in it."""
+    return WindowSize(
+        messages=window.messages + len(added), tokens=window.tokens + sum(message.tokens for message in added)
+    )
 
 
 def _in_words(messages: Sequence[NewMessage]) -> list[NewMessage]:

@@ -113,6 +113,19 @@ class WindowSize:
     tokens: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PromptHeld:
+    """What a prompt was made from, by size.
+
+    Attributes:
+        fixed_tokens: of all that is no message, estimated.
+        history: of the window before the newest message.
+    """
+
+    fixed_tokens: int
+    history: WindowSize
+
+
 class InboxState(StrEnum):
     """How far an accepted message has come.
 

@@ -30,7 +30,6 @@ from memory.records import (
     Session,
     Source,
     StoredMessage,
-    WindowSize,
 )
 from memory.schema import listed
 from memory.schema import messages as table
@@ -79,7 +78,6 @@ _IN_THE_WINDOW = and_(
     in_any_scope(table), table.c.conversation == bindparam("of_conversation"), table.c.evicted_at.is_(None)
 )
 _WINDOW = select(table).where(_IN_THE_WINDOW).order_by(table.c.id)
-_SIZE = select(func.count(), func.coalesce(func.sum(table.c.tokens), 0)).where(_IN_THE_WINDOW)
 _LOG = (
     select(table)
     .where(
@@ -180,13 +178,6 @@ class RecallStore:
     async def window(self, scope: Scope, conversation: str) -> tuple[StoredMessage, ...]:
         """The messages of a conversation that did not leave the window, oldest first."""
         return tuple(await self._found(_WINDOW, {**scope_values(scope), "of_conversation": conversation}))
-
-    async def window_size(self, scope: Scope, conversation: str) -> WindowSize:
-        """How many messages ``window`` has, and their tokens together."""
-        async with self._database.read() as connection:
-            values = {**scope_values(scope), "of_conversation": conversation}
-            [(messages, tokens)] = (await connection.execute(_SIZE, values)).all()
-        return WindowSize(messages=messages, tokens=tokens)
 
     async def evict(
         self,

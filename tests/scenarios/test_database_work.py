@@ -14,10 +14,10 @@ from bot.chat import OutgoingMessage
 from tests.fakes import RecordingChannel
 from tests.world import running
 
-# To the reply: accept, admit, begin, finish. A step that is to be durable by itself needs one of its own; any
+# To the reply: accept, begin, finish. A step that is to be durable by itself needs one of its own; any
 # other belongs into one of these.
-TRANSACTIONS_BEFORE_THE_REPLY = 4
-STATEMENTS_BEFORE_THE_REPLY = 36
+TRANSACTIONS_BEFORE_THE_REPLY = 3
+STATEMENTS_BEFORE_THE_REPLY = 34
 # After it: delivered, vectors, and of the job that learns its claim, its effect and the look for another one.
 TRANSACTIONS_AFTER_THE_REPLY = 6
 STATEMENTS_AFTER_THE_REPLY = 16
