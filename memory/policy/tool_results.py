@@ -43,13 +43,15 @@ def aged(
     shown.reverse()
     known = zip(history, shown, strict=False)
     return (
-        tuple(one if one.message == message else replace(one, message=message, tokens=0) for one, message in known),
+        tuple(one if one.message is message else replace(one, message=message, tokens=0) for one, message in known),
         tuple(shown[len(history) :]),
     )
 
 
 def _with_lines(message: Message, asked: Sequence[ToolCall], *, is_old: bool, is_over: bool) -> Message:
     """The message with lines in the place of results that were seen often enough, or whose turn is over."""
+    if not message.tool_results:
+        return message
     calls = {call.id: call for call in asked}
     parts = tuple(
         _shorter(part, calls.get(part.call_id))

@@ -219,7 +219,7 @@ def _fitted_data(
     bare = counter.count(sections.memory_data(around, ()))
     tail_room = min(parameters.journal_tail_tokens, int(room * parameters.retrieved_share))
     around = fit_journal(around, gathered.journal, tail_room, room, counter.count)
-    frame = counter.count(sections.memory_data(around, ()))
+    frame = counter.count(sections.memory_data(around, ())) if around.journal else bare
     left = room - (frame - bare)
     hits = gathered.hits if left > parameters.retrieved_min_room else ()
     return fit_data(around, hits, frame + int(left * parameters.retrieved_share), counter.count)

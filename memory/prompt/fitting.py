@@ -92,9 +92,9 @@ def fit_history(
     shown = []
     for stored, parts in zip(history, sound_parts([stored.message for stored in history]), strict=True):
         if parts:
-            message = _with_results_cut(_escaped(replace(stored.message, parts=parts)), result_cap, counter.count)
-            known = stored.tokens if message == stored.message else 0
-            shown.append(counted(replace(stored, message=message, tokens=known), counter))
+            message = _with_results_cut(_escaped(_of_parts(stored.message, parts)), result_cap, counter.count)
+            as_stored = message == stored.message
+            shown.append(counted(stored if as_stored else replace(stored, message=message, tokens=0), counter))
     whole = exchanges(shown)
     fitting = newest_that_fit([sum(stored.tokens for stored in exchange) for exchange in whole], room)
     return tuple(stored for exchange in whole[len(whole) - fitting :] for stored in exchange)
@@ -114,7 +114,7 @@ def fit_turn(
         result_cap: a longer tool result is cut in the middle in any case.
         counter: estimates.
     """
-    sound = [replace(message, parts=parts) for message, parts in zip(turn, sound_parts(turn), strict=True) if parts]
+    sound = [_of_parts(message, parts) for message, parts in zip(turn, sound_parts(turn), strict=True) if parts]
     words = user_message(escape_data(turn[0].text).strip())
     whole = (
         replace(words, parts=(*map(_escaped_part, attachments_of(turn[0])), *words.parts)),
@@ -156,6 +156,8 @@ def fit_journal(around: Surroundings, lines: Sequence[str], share: int, room: in
         room: for the lines and what marks them as the journal.
         count: estimates a text.
     """
+    if not lines:
+        return around
     bare = count(memory_data(around, ()))
     kept = tuple(lines[len(lines) - newest_that_fit([count(line) for line in lines], share) :])
     while kept and count(memory_data(replace(around, journal=kept), ())) - bare > room:
@@ -205,18 +207,23 @@ def fit_data(
     return memory_data(around, ()), ()
 
 
+def _of_parts(message: Message, parts: tuple[Part, ...]) -> Message:
+    """The message with these parts; itself, where they are its own: most messages are shown as they were stored."""
+    return message if parts == message.parts else replace(message, parts=parts)
+
+
 def _escaped(message: Message) -> Message:
-    return replace(message, parts=tuple(map(_escaped_part, message.parts)))
+    return _of_parts(message, tuple(map(_escaped_part, message.parts)))
 
 
 def _escaped_part(part: Part) -> Part:
     match part:
-        case TextPart():
-            return replace(part, text=escape_data(part.text))
+        case TextPart() | FilePart():
+            text = escape_data(part.text)
+            return part if text == part.text else replace(part, text=text)
         case ToolResult():
-            return replace(part, content=escape_data(part.content))
-        case FilePart():
-            return replace(part, text=escape_data(part.text))
+            content = escape_data(part.content)
+            return part if content == part.content else replace(part, content=content)
         case ToolCall() | ImagePart():
             return part
 
@@ -227,12 +234,14 @@ def _spoken_cut(message: Message, cap: int, count: Count) -> Message:
         replace(part, text=cut_to_tokens(part.text, cap, count)) if isinstance(part, TextPart | FilePart) else part
         for part in message.parts
     )
-    return replace(message, parts=cut)
+    return _of_parts(message, cut)
 
 
 def _with_results_cut(message: Message, cap: int, count: Count) -> Message:
+    if not message.tool_results:
+        return message
     parts = tuple(
         replace(part, content=cut_to_tokens(part.content, cap, count)) if isinstance(part, ToolResult) else part
         for part in message.parts
     )
-    return replace(message, parts=parts)
+    return _of_parts(message, parts)

@@ -249,7 +249,7 @@ def memory_data(around: Surroundings, hits: Sequence[SearchHit]) -> str:
         hits: what was found for the newest message, best first; each kind stands in a block of its own.
     """
     now = around.now
-    lines = [f"<now>{now:%Y-%m-%d %H:%M} {now.tzname()} ({now:%A})</now>"]
+    lines = [f"<now>{now:%Y-%m-%d %H:%M %Z (%A)}</now>"]
     for tag, text in (("channel", around.channel), ("working_memory", around.working)):
         if text.strip():
             lines.append(block(tag, text.strip()))
