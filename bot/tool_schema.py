@@ -6,6 +6,7 @@ Invariant: arguments are still held to everything that their own model demands; 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -14,8 +15,9 @@ from pydantic import BaseModel
 _UNSAID = frozenset({"title", "additionalProperties", "minLength", "minItems", "$defs"})
 
 
-def schema_of(arguments: type[BaseModel]) -> dict[str, Any]:
-    """The JSON Schema of a tool's arguments, without what a model fills them in as well without.
+@cache
+def schema_of(arguments: type[BaseModel]) -> Mapping[str, Any]:
+    """The JSON Schema of a tool's arguments, without what a model fills them in as well without. Made once.
 
     Args:
         arguments: the model they must fit; it may nest others, but not itself.

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 
+@cache
 def schema_versions() -> frozenset[str]:
     """The versions of the tables that this program can bring to the newest one."""
     return frozenset(step.revision for step in _steps().walk_revisions())
