@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import (
     BindParameter,
     ColumnElement,
+    Delete,
     FromClause,
     Row,
     Select,
@@ -195,10 +196,14 @@ def as_stored(moment: datetime) -> datetime:
 
 async def rows_of_scope(database: Database, table: Table, scope: Scope) -> list[dict[str, Any]]:
     """Every row of a scope without the scope's own columns, in the order of the primary key, for an export."""
-    columns = [column for column in table.c if column.name not in _SCOPE_COLUMNS]
-    query = select(*columns).where(in_scope(table, scope)).order_by(*table.primary_key.columns)
     async with database.read() as connection:
-        return [dict(row) for row in (await connection.execute(query)).mappings()]
+        return [dict(row) for row in (await connection.execute(_rows(table), scope_values(scope))).mappings()]
+
+
+@cache
+def _rows(table: Table) -> Select[Any]:
+    columns = [column for column in table.c if column.name not in _SCOPE_COLUMNS]
+    return select(*columns).where(in_any_scope(table)).order_by(*table.primary_key.columns)
 
 
 async def restore_rows(
@@ -246,4 +251,9 @@ async def restore_rows(
 
 async def delete_scope(tx: Transaction, table: Table, scope: Scope) -> int:
     """Delete every row of a scope; how many there were."""
-    return (await tx.connection.execute(delete(table).where(in_scope(table, scope)))).rowcount
+    return (await tx.connection.execute(_deletion(table), scope_values(scope))).rowcount
+
+
+@cache
+def _deletion(table: Table) -> Delete:
+    return delete(table).where(in_any_scope(table))
