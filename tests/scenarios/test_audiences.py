@@ -6,10 +6,13 @@ place: add a tool, a command or another way of reading to its table here, or a t
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from datetime import timedelta
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime, timedelta
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -27,7 +30,7 @@ from memory.policy.audience import reach_of_scope
 from memory.processes.undo import By
 from memory.records import Change, NewMessage, ProcedureState, Scope
 from tests.desk import OPERATOR, Desk, admin
-from tests.fakes import START, ScriptedModel
+from tests.fakes import START, FakeClock, ScriptedModel
 from tests.world import World, running
 
 PLACES = {
@@ -117,11 +120,29 @@ async def lived(world: World) -> None:
         await world.say(text, where=where("ann", place))
 
 
+def told(folder: Path, clock: FakeClock) -> AbstractAsyncContextManager[World]:
+    return running(folder, memory_model=ScriptedModel(default=repeating), parameters=PARAMETERS, clock=clock)
+
+
+@pytest.fixture(scope="module")
+def life(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, datetime]:
+    """What that life leaves: the folder of its database, and the time of its end."""
+    folder, clock = tmp_path_factory.mktemp("life"), FakeClock()
+
+    async def live() -> None:
+        async with told(folder, clock) as world:
+            await lived(world)
+
+    asyncio.run(live())
+    return folder, clock.now()
+
+
 @pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[World]:
-    memory_model = ScriptedModel(default=repeating)
-    async with running(tmp_path, memory_model=memory_model, parameters=PARAMETERS) as world:
-        await lived(world)
+async def world(life: tuple[Path, datetime], tmp_path: Path) -> AsyncIterator[World]:
+    """A copy of it, after a restart."""
+    folder, end = life
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    async with told(tmp_path, FakeClock(end)) as world:
         yield world
 
 
