@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import structlog
@@ -32,17 +31,20 @@ from memory.ports import TokenCounter
 from memory.records import BLOCK_LABELS, BlockVersion, Change, MemoryBlock, Scope
 from memory.schema import block_versions, memory_blocks
 from memory.stores.scoped import (
-    STATEMENTS_KEPT,
     as_stored,
     change_columns,
     change_of_row,
     delete_scope,
+    in_any_scope,
     in_scope,
     restore_rows,
     rows_of_scope,
+    scope_values,
 )
 
 _log = structlog.get_logger(__name__)
+
+_BLOCKS = select(memory_blocks).where(in_any_scope(memory_blocks))  # made once, which takes longer than running it
 
 
 class BlockStore:
@@ -280,17 +282,12 @@ class BlockStore:
 
 
 async def _current(connection: AsyncConnection, scope: Scope) -> dict[str, MemoryBlock]:
-    rows = await connection.execute(_all_of(scope))
+    rows = await connection.execute(_BLOCKS, scope_values(scope))
     written = {
         row.label: MemoryBlock(label=row.label, value=row.value, version=row.version, updated_at=row.updated_at)
         for row in rows
     }
     return {label: written.get(label, MemoryBlock(label=label, value="", version=0)) for label in BLOCK_LABELS}
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _all_of(scope: Scope) -> Select[Any]:
-    return select(memory_blocks).where(in_scope(memory_blocks, scope))
 
 
 async def _put(tx: Transaction, scope: Scope, block: MemoryBlock) -> None:

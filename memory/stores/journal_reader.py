@@ -6,13 +6,13 @@ only where a digest stands for it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, and_, bindparam, func, or_, select
 
 from memory.database import Database, Transaction
 from memory.policy.ranking import RankedEntry, Setting, candidates_of, rank, rerank, why_found
@@ -31,11 +31,23 @@ from memory.records import (
 )
 from memory.schema import journal_entries as table
 from memory.stores.journal_rows import entry_of_row
-from memory.stores.scoped import STATEMENTS_KEPT, in_reach, in_scope, with_keys
+from memory.stores.scoped import in_any_scope, in_reach, in_scope, scope_values, with_keys
 from memory.stores.search import SearchStore
 
 _STANDING = or_(table.c.archived_at.is_(None), table.c.archive_reason == ArchiveReason.DIGESTED.value)
 _OVERFETCH = 2  # what was cleared or has expired is still found, and left out
+
+
+def of_agent(rows: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Those of these rows that are about the agent's work."""
+    return and_(rows, table.c.category != JournalCategory.EVENT.value)
+
+
+# Made once, since making a statement takes longer than running it.
+_AGENTS_IN_SIGHT = of_agent(in_any_scope(table)) & table.c.archived_at.is_(None)
+_IN_SIGHT = select(table).where(_AGENTS_IN_SIGHT)
+_TAIL = _IN_SIGHT.order_by(table.c.id.desc()).limit(bindparam("most"))
+_COUNT = select(func.count()).where(_AGENTS_IN_SIGHT)
 
 
 class JournalReader:
@@ -72,11 +84,13 @@ class JournalReader:
 
     async def tail(self, scope: Scope, limit: int | None) -> list[JournalEntry]:
         """The newest entries in sight on the agent's work, all without a limit, oldest first."""
-        return (await self._found(_tail(scope, limit)))[::-1]
+        if limit is None:
+            return await self._found(_IN_SIGHT.order_by(table.c.id), scope_values(scope))
+        return (await self._found(_TAIL, {**scope_values(scope), "most": limit}))[::-1]
 
     async def in_sight(self, scope: Scope, tx: Transaction) -> int:
         """How many entries on the agent's work are in sight, with what this transaction added."""
-        return (await tx.connection.execute(_count(scope))).scalar_one()
+        return (await tx.connection.execute(_COUNT, scope_values(scope))).scalar_one()
 
     async def newest_id(self, scope: Scope, tx: Transaction) -> int:
         """The id of the newest entry, with what this transaction added; 0 where there is none."""
@@ -195,23 +209,9 @@ class JournalReader:
             change = Change(actor="system", reason="a digest of the journal")
             return [DigestVersion(changed_at=row.noted_at, change=replace(change, job=row.job)) for row in rows]
 
-    async def _found(self, query: Select[Any]) -> list[JournalEntry]:
+    async def _found(self, query: Select[Any], values: Mapping[str, Any] | None = None) -> list[JournalEntry]:
         async with self._database.read() as connection:
-            return [entry_of_row(row) for row in await connection.execute(query)]
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _tail(scope: Scope, limit: int | None) -> Select[Any]:
-    return select(table).where(_in_sight(scope)).order_by(table.c.id.desc()).limit(limit)
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _count(scope: Scope) -> Select[int]:
-    return select(func.count()).where(_in_sight(scope))
-
-
-def _in_sight(scope: Scope) -> ColumnElement[bool]:
-    return of_agent(in_scope(table, scope)) & table.c.archived_at.is_(None)
+            return [entry_of_row(row) for row in await connection.execute(query, values)]
 
 
 def _numbers(scope: Scope) -> Subquery:
@@ -223,11 +223,6 @@ def _numbers(scope: Scope) -> Subquery:
 def of_life(rows: ColumnElement[bool]) -> ColumnElement[bool]:
     """Those of these rows that are events in sight."""
     return and_(rows, table.c.category == JournalCategory.EVENT.value, table.c.archived_at.is_(None))
-
-
-def of_agent(rows: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Those of these rows that are about the agent's work."""
-    return and_(rows, table.c.category != JournalCategory.EVENT.value)
 
 
 def _by_work(session_id: int | None, job: str | None) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

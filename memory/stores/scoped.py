@@ -38,9 +38,8 @@ from memory.records import Change, Reach, Scope
 from memory.schema import closed_scopes, listed
 
 _SCOPE_COLUMNS = ("person", "audience")
-STATEMENTS_KEPT = 512
-"""How many statements of one form are kept by the scopes they are about: making one takes longer than running it."""
-_CONDITIONS_KEPT = 4 * STATEMENTS_KEPT
+_SCOPES_KEPT = 512
+_CONDITIONS_KEPT = 2_048  # by the scopes they are about: making one takes longer than running a statement with it
 _KEYS_PER_STATEMENT = 1_000  # SQLite takes 32,766 variables at most
 
 
@@ -161,7 +160,7 @@ def scope_of_row(row: Row[Any]) -> Scope:
     return scope_of(row.person, row.audience)
 
 
-@lru_cache(STATEMENTS_KEPT)
+@lru_cache(_SCOPES_KEPT)
 def scope_of(person: str, audience: str) -> Scope:
     """The scope of these two, made once: a search reads hundreds of rows of a few scopes."""
     return Scope(person=person, audience=audience)

@@ -7,20 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, Select, delete, func, insert, select
+from sqlalchemy import Row, bindparam, delete, func, insert, select
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ports import TokenCounter
 from memory.records import Change, Scope, SummaryVersion
 from memory.schema import summary_versions
-from memory.stores.scoped import STATEMENTS_KEPT, as_stored, delete_scope, in_scope, restore_rows, rows_of_scope
+from memory.stores.scoped import (
+    as_stored,
+    delete_scope,
+    in_any_scope,
+    in_scope,
+    restore_rows,
+    rows_of_scope,
+    scope_values,
+)
 
 _log = structlog.get_logger(__name__)
+
+# Made once, since making a statement takes longer than running it.
+_NEWEST = (
+    select(summary_versions)
+    .where(in_any_scope(summary_versions))
+    .order_by(summary_versions.c.version.desc())
+    .limit(bindparam("most"))
+)
 
 
 class SummaryStore:
@@ -159,13 +174,8 @@ class SummaryStore:
 
     async def _found(self, scope: Scope, *, limit: int) -> list[SummaryVersion]:
         async with self._database.read() as connection:
-            return [_version(row) for row in await connection.execute(_newest(scope, limit))]
-
-
-@lru_cache(STATEMENTS_KEPT)
-def _newest(scope: Scope, limit: int) -> Select[Any]:
-    mine = in_scope(summary_versions, scope)
-    return select(summary_versions).where(mine).order_by(summary_versions.c.version.desc()).limit(limit)
+            rows = await connection.execute(_NEWEST, {**scope_values(scope), "most": limit})
+            return [_version(row) for row in rows]
 
 
 def _values(scope: Scope, version: SummaryVersion) -> dict[str, Any]:
