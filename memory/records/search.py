@@ -107,7 +107,11 @@ class Candidates:
 
     def suffice(self, query: str, reach: Reach, source: Source, limit: int) -> bool:
         """Whether a search for that many results finds its candidates here."""
-        return query == self.query and reach == self.reach and limit <= self.limits.get(source, 0)
+        return limit <= self.limit_of(query, reach, source)
+
+    def limit_of(self, query: str, reach: Reach, source: Source) -> int:
+        """For how many results of a search these suffice; 0 where they are of another one."""
+        return self.limits.get(source, 0) if query == self.query and reach == self.reach else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from sqlalchemy.engine import Connection
 
 from memory.records import Reach, Source
 from memory.schema import listed, search_entries
-from memory.stores.scoped import closed_audiences, id_batches, in_reach_by_key
+from memory.stores.scoped import closed_audiences, id_batches, in_any_reach_by_key, reach_values
 
 
 def entries_within(connection: Connection, reach: Reach, entry_ids: Collection[int]) -> list[Row[Any]]:
@@ -25,13 +25,12 @@ def entries_within(connection: Connection, reach: Reach, entry_ids: Collection[i
 
 def entries_of(connection: Connection, reach: Reach, source: Source, record_ids: Collection[int]) -> list[Row[Any]]:
     """The entries of these records that are within reach, with embedder and vector."""
-    entry = search_entries.c
-    columns = (entry.id, entry.person, entry.audience, entry.record_id, entry.embedder, entry.vector)
-    query: Select[Any] = select(*columns).where(in_reach_by_key(search_entries, reach), entry.source == source.value)
-    rows: list[Row[Any]] = []
-    for some_ids in id_batches(record_ids):
-        rows += connection.execute(query.where(entry.record_id.in_(some_ids))).all()
-    return rows
+    statement = _OF_RECORDS if reach.audiences is None else _OF_RECORDS_IN_AUDIENCES
+    return [
+        row
+        for own, some_ids in product(reach.of_each, id_batches(record_ids))
+        for row in connection.execute(statement, {**reach_values(own), "of_source": source.value, "ids": some_ids})
+    ]
 
 
 def entries_around(
@@ -67,6 +66,15 @@ def _rows(
         asked = {**values, "person": own.person, "ids": some_ids, "most": len(some_ids)}
         rows += connection.execute(statement, asked).all()
     return rows
+
+
+def _of_records(*, in_audiences: bool) -> Select[Any]:
+    entry = search_entries.c
+    return select(entry.id, entry.person, entry.audience, entry.record_id, entry.embedder, entry.vector).where(
+        in_any_reach_by_key(search_entries, in_audiences=in_audiences),
+        entry.source == bindparam("of_source"),
+        entry.record_id.in_(listed("ids")),
+    )
 
 
 def _asked_for(*, in_audiences: bool) -> Select[Any]:
@@ -140,6 +148,7 @@ def _next_to(entry: FromClause, *, earlier: bool, in_record: bool) -> ScalarSele
     )
 
 
+_OF_RECORDS, _OF_RECORDS_IN_AUDIENCES = (_of_records(in_audiences=named) for named in (False, True))
 _ENTRIES = _asked_for(in_audiences=False), _asked_for(in_audiences=True)
 _AROUND = _around(in_audiences=False), _around(in_audiences=True)
 _AROUND_IN_RECORD = _around(in_audiences=False, in_record=True), _around(in_audiences=True, in_record=True)

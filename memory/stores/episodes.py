@@ -18,7 +18,7 @@ from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource, handle_of
-from memory.policy.ranking import rank
+from memory.policy.ranking import RankedEntry, rank
 from memory.policy.relevance import above_floor
 from memory.policy.time_expressions import Period
 from memory.ports import EmbeddedQuery
@@ -51,8 +51,8 @@ _log = structlog.get_logger(__name__)
 _OVERFETCH = 2
 _CHANGING = ("forgotten_at", "forgotten_reason")
 
-
 _FOUND_BY_KEYS = by_keys(table).where(table.c.forgotten_at.is_(None))
+_STANDING = _FOUND_BY_KEYS.with_only_columns(table.c.id)  # of dozens of candidates, whose stories are long
 
 
 class EpisodeStore:
@@ -209,14 +209,13 @@ class EpisodeStore:
             connection, reach=reach, source=Source.EPISODE, query=query, limit=limit * _OVERFETCH, embedded=embedded
         )
         keys = {(entry.scope, entry.record_id) for entry in entries}
-        rows = connection.execute(_FOUND_BY_KEYS, key_values(keys)).all() if keys else ()
-        found = {row.id: episode_of_row(row) for row in rows}
-        ranked = rank([entry for entry in entries if entry.record_id in found])
+        standing = set(connection.execute(_STANDING, key_values(keys)).scalars()) if keys else set()
+        ranked = rank([entry for entry in entries if entry.record_id in standing])
         if floor:
             ranked = above_floor(ranked, query, floors=self._search.floors(Source.EPISODE))
-        relevant = {one.entry.record_id: one for one in ranked}
+        relevant = {one.entry.record_id: one for one in (ranked if periods else ranked[:limit])}
         episodes = {episode.id: episode for episode in _of_periods(connection, reach, periods, limit)}
-        episodes |= {one: found[one] for one in relevant}
+        episodes |= _told(connection, relevant.values())
         hits = []
         for episode in episodes.values():
             of_the_day = _is_of_the_day(episode, periods) if periods else None
@@ -305,6 +304,13 @@ class EpisodeStore:
     async def _episodes(self, query: Select[Any]) -> list[Episode]:
         async with self._database.read() as connection:
             return [episode_of_row(row) for row in await connection.execute(query)]
+
+
+def _told(connection: Connection, found: Collection[RankedEntry]) -> dict[int, Episode]:
+    """The episodes that a search found, by their ids."""
+    keys = {(one.entry.scope, one.entry.record_id) for one in found}
+    rows = connection.execute(_FOUND_BY_KEYS, key_values(keys)).all() if keys else ()
+    return {row.id: episode_of_row(row) for row in rows}
 
 
 def _of_periods(connection: Connection, reach: Reach, periods: Sequence[Period], limit: int) -> list[Episode]:

@@ -143,7 +143,7 @@ class MessageSearch:
     def _candidates(self, connection: Connection) -> list[RankedEntry]:
         of_then = self._said_then(connection)
         usable: list[EntryScore] = []
-        for wanted in (self.limit + len(self.exclude), _MANY):
+        for wanted in (self._known_limit() or self.limit + len(self.exclude), _MANY):
             entries = self.search.find(
                 connection,
                 reach=self.reach,
@@ -162,6 +162,15 @@ class MessageSearch:
         later = [one for one in ranked[most:] if one.entry.record_id in of_then]
         named = [one for one in ranked[most:] if one.entry.record_id in self.besides - of_then]
         return ranked[:most] + later[: most // 2] + named
+
+    def _known_limit(self) -> int:
+        """For how many results the candidates suffice that were looked up for all sources of a search; 0 without any.
+
+        A search for somewhat more nearly always finds enough among them, too, and to look anew takes longer than all
+        else here.
+        """
+        known = None if self.embedded is None else self.embedded.candidates
+        return 0 if known is None else known.limit_of(self.query, self.reach, Source.RECALL)
 
     def _said_then(self, connection: Connection) -> set[int]:
         """The newest messages of the times asked about: "What did I say on Monday?" has no words to be found by."""

@@ -33,11 +33,12 @@ def alive(scope: Scope) -> ColumnElement[bool]:
 
 def worth_of_row(passage: Row[Any], now: datetime) -> Worth:
     """What a passage is worth by now."""
-    return Worth(
-        importance=passage.importance,
-        idle_days=(now - passage.last_accessed_at) / _DAY,
-        accesses=passage.access_count,
-    )
+    return worth(passage.importance, passage.last_accessed_at, passage.access_count, now)
+
+
+def worth(importance: float, last_accessed_at: datetime, accesses: int, now: datetime) -> Worth:
+    """The same of the values of its columns."""
+    return Worth(importance=importance, idle_days=(now - last_accessed_at) / _DAY, accesses=accesses)
 
 
 def hit_of_passage(passage: Row[Any], ranked: RankedEntry, score: float) -> SearchHit:

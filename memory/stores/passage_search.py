@@ -5,7 +5,7 @@ Invariant: a forgotten passage is not found, and only what is returned is read a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,13 +14,13 @@ from sqlalchemy import Row, Select
 from sqlalchemy.engine import Connection
 
 from memory.parameters import Fading
-from memory.policy.fading import faded_score
+from memory.policy.fading import Worth, faded_score
 from memory.policy.ranking import RankedEntry, Setting, candidates_of, rank, rerank
 from memory.policy.relevance import above_floor, has_content
 from memory.ports import EmbeddedQuery
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import passages
-from memory.stores.passage_rows import hit_of_passage, worth_of_row
+from memory.stores.passage_rows import hit_of_passage, worth
 from memory.stores.scoped import by_keys, key_values
 from memory.stores.search import SearchStore
 
@@ -29,12 +29,7 @@ _MANY = 500  # results asked for where types and importance leave too few of the
 _passage = passages.c
 _BY_KEYS = by_keys(passages)
 _WORTHS: Select[Any] = _BY_KEYS.with_only_columns(
-    _passage.id,
-    _passage.memory_type,
-    _passage.importance,
-    _passage.created_at,
-    _passage.last_accessed_at,
-    _passage.access_count,
+    _passage.id, _passage.memory_type, _passage.importance, _passage.last_accessed_at, _passage.access_count
 ).where(_passage.forgotten_at.is_(None))
 
 
@@ -87,7 +82,7 @@ class PassageSearch:
         candidates, worths = self._candidates(connection)
         if not candidates:
             return PassagesFound(hits=[], relevant=None)
-        ranked = self._closely(connection, candidates, worths)
+        ranked = self._closely(connection, candidates)
         relevant = above_floor(ranked, self.query, floors=self.search.floors(Source.ARCHIVAL))
         shown = relevant if self.floor else ranked
         scored = [(one, self._score(one, worths[one.entry.record_id])) for one in shown]
@@ -98,13 +93,13 @@ class PassageSearch:
             relevant=bool(relevant) if has_content(self.query) else None,
         )
 
-    def _candidates(self, connection: Connection) -> tuple[list[RankedEntry], dict[int, Row[Any]]]:
+    def _candidates(self, connection: Connection) -> tuple[list[RankedEntry], dict[int, Worth]]:
         """Passages of the wanted kind by words and meaning, several times ``limit`` if there are as many.
 
         Importance, age and use then lift a passage among these.
         """
         ranked: list[RankedEntry] = []
-        worths: dict[int, Row[Any]] = {}
+        worths: dict[int, Worth] = {}
         for results in (self.limit, _MANY):
             entries = self.search.find(
                 connection,
@@ -120,30 +115,28 @@ class PassageSearch:
                 break
         return ranked[: candidates_of(self.limit)], worths
 
-    def _worths(self, connection: Connection, entries: Sequence[EntryScore]) -> dict[int, Row[Any]]:
-        """What is known of the worth of those passages that are of the wanted kind."""
+    def _worths(self, connection: Connection, entries: Sequence[EntryScore]) -> dict[int, Worth]:
+        """What those passages are worth by now that are of the wanted kind."""
         if not entries:
             return {}
         keys = {(entry.scope, entry.record_id) for entry in entries}
         return {
-            row.id: row
-            for row in connection.execute(_WORTHS, key_values(keys)).all()
-            if row.importance >= self.min_importance
-            and (self.memory_types is None or row.memory_type in self.memory_types)
+            passage_id: worth(importance, last_accessed_at, accesses, self.now)
+            for passage_id, kind, importance, last_accessed_at, accesses in connection.execute(
+                _WORTHS, key_values(keys)
+            ).all()
+            if importance >= self.min_importance and (self.memory_types is None or kind in self.memory_types)
         }
 
-    def _closely(
-        self, connection: Connection, candidates: Sequence[RankedEntry], worths: Mapping[int, Row[Any]]
-    ) -> list[RankedEntry]:
+    def _closely(self, connection: Connection, candidates: Sequence[RankedEntry]) -> list[RankedEntry]:
         excerpts = self.search.excerpts(
             connection, reach=self.reach, source=Source.ARCHIVAL, candidates=candidates, embedded=self.embedded
         )
-        settings = {key: Setting(group=key, at=row.created_at) for key, row in worths.items()}
+        settings = {one.entry.record_id: Setting(group=one.entry.record_id) for one in candidates}
         tokens = None if self.embedded is None else self.embedded.tokens
         return rerank(excerpts, settings, self.query, tokens=tokens)
 
-    def _score(self, ranked: RankedEntry, passage: Row[Any]) -> float:
-        worth = worth_of_row(passage, self.now)
+    def _score(self, ranked: RankedEntry, worth: Worth) -> float:
         return faded_score(self.fading, ranked.score, worth, recency_weight=self.recency_weight)
 
     def _rows(self, connection: Connection, best: Sequence[RankedEntry]) -> dict[int, Row[Any]]:

@@ -28,7 +28,6 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    true,
     tuple_,
 )
 
@@ -72,6 +71,12 @@ def in_any_reach(table: FromClause, *, in_audiences: bool) -> ColumnElement[bool
     return and_(mine, table.c.audience.in_(listed("of_audiences"))) if in_audiences else mine
 
 
+def in_any_reach_by_key(table: FromClause, *, in_audiences: bool) -> ColumnElement[bool]:
+    """The same as ``in_any_reach``, for what ``in_reach_by_key`` is for."""
+    within = in_any_reach(table, in_audiences=in_audiences)
+    return within if in_audiences else and_(within, _named_audiences(table, bindparam("of_person")))
+
+
 def reach_values(reach: Reach) -> dict[str, Any]:
     """What a statement with ``in_any_reach`` is run with."""
     if reach.audiences is None:
@@ -91,20 +96,21 @@ def in_reach_by_key(table: FromClause, reach: Reach) -> ColumnElement[bool]:
 
     Of a reach over every audience ``in_reach`` names none, and SQLite would then walk all rows of the person.
     """
-    return or_(*(_of_account(table, own) & _named_audiences(table, own) for own in reach.of_each))
+    return or_(*(_of_account_by_key(table, own) for own in reach.of_each))
 
 
-def _named_audiences(table: FromClause, reach: Reach) -> ColumnElement[bool]:
+def _of_account_by_key(table: FromClause, reach: Reach) -> ColumnElement[bool]:
+    mine = _of_account(table, reach)
+    return mine if reach.audiences is not None else and_(mine, _named_audiences(table, reach.person))
+
+
+def _named_audiences(table: FromClause, person: str | BindParameter[str]) -> ColumnElement[bool]:
     """The audiences under which there are rows of an account, one after the other by the key (a loose index scan)."""
-    if reach.audiences is not None:
-        return true()
     other = table.alias()
-    first = select(func.min(other.c.audience).label("audience")).where(other.c.person == reach.person)
+    first = select(func.min(other.c.audience).label("audience")).where(other.c.person == person)
     seen = first.cte("seen_audiences", recursive=True)
     after = table.alias()
-    following = select(func.min(after.c.audience)).where(
-        after.c.person == reach.person, after.c.audience > seen.c.audience
-    )
+    following = select(func.min(after.c.audience)).where(after.c.person == person, after.c.audience > seen.c.audience)
     seen = seen.union_all(select(following.scalar_subquery()).where(seen.c.audience.is_not(None)))
     return table.c.audience.in_(select(seen.c.audience))
 
