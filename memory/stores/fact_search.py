@@ -34,8 +34,6 @@ _OVERFETCH = 2  # what has expired is still found, and left out
 
 _TRUE_BY_KEYS = by_keys(facts).where(true_at(bindparam("now", type_=facts.c.expires_at.type)))
 
-_TRUE_IDS = _TRUE_BY_KEYS.with_only_columns(facts.c.id)
-
 
 class FactReader:
     """Reads the table of facts. ``FactStore`` adds the writes.
@@ -143,34 +141,21 @@ class FactReader:
         )
         if not entries:
             return []
-        standing = self._standing(connection, entries)
-        ranked = rank([entry for entry in entries if entry.record_id in standing])
+        keys = {(entry.scope, entry.record_id) for entry in entries}
+        true_now = connection.execute(_TRUE_BY_KEYS, {**key_values(keys), "now": self._clock.now()}).all()
+        rows = {row.id: row for row in true_now}
+        if len({entry.scope for entry in entries}) > 1:  # within an audience learning sees to it
+            for fact_id in outdated([fact_of_row(row) for row in true_now]):
+                del rows[fact_id]
+        ranked = rank([entry for entry in entries if entry.record_id in rows])
         if embedded is not None and embedded.tokens is not None:
             ranked = self._closely(connection, ranked[: candidates_of(limit)], reach, query, embedded)
         if floor:
             ranked = above_floor(ranked, query, floors=self._search.floors(Source.FACT))
         vectors = {entry.entry_id: entry.vector for entry in entries}
-        best = ranked[:limit]
-        found = self._true_ones(connection, [one.entry for one in best])
         return [
-            _hit(fact, one, vectors.get(one.entry.entry_id)) for one in best if (fact := found.get(one.entry.record_id))
+            _hit(fact_of_row(rows[one.entry.record_id]), one, vectors.get(one.entry.entry_id)) for one in ranked[:limit]
         ]
-
-    def _standing(self, connection: Connection, entries: Collection[EntryScore]) -> Collection[int]:
-        """The ids of those facts that are true now, and that no newer one of another audience contradicts."""
-        scopes = {entry.scope for entry in entries}
-        if len(scopes) == 1:
-            keys = {(entry.scope, entry.record_id) for entry in entries}
-            return set(connection.execute(_TRUE_IDS, {**key_values(keys), "now": self._clock.now()}).scalars())
-        found = self._true_ones(connection, entries)
-        return found.keys() - outdated(found.values())
-
-    def _true_ones(self, connection: Connection, entries: Collection[EntryScore]) -> dict[int, Fact]:
-        keys = {(entry.scope, entry.record_id) for entry in entries}
-        if not keys:
-            return {}
-        rows = connection.execute(_TRUE_BY_KEYS, {**key_values(keys), "now": self._clock.now()}).all()
-        return {fact.id: fact for fact in map(fact_of_row, rows)}
 
     def _closely(
         self,

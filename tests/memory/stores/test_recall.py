@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -18,7 +19,7 @@ from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult, assistant_message, user_message
 from memory.policy.audience import reach_of
-from memory.records import EvictionReason, NewMessage, Reach, Scope, Session, StoredMessage
+from memory.records import Candidates, EvictionReason, NewMessage, Reach, Scope, Session, Source, StoredMessage
 from memory.schema import closed_scopes
 from memory.stores.recall import RecallStore
 from memory.stores.search import SearchStore
@@ -285,6 +286,24 @@ async def test_excluded_messages_make_room_for_others(log: Log, ann: Scope) -> N
     exclude = frozenset(message.id for message in stored[1:])
     hits = await log.store.search(reach_of(ann), "kumquat", limit=2, evicted_only=False, exclude=exclude)
     assert [hit.record_id for hit in hits] == [stored[0].id]
+
+
+async def test_what_was_looked_up_for_all_sources_is_looked_up_anew_only_where_it_is_too_little(
+    log: Log, ann: Scope
+) -> None:
+    first, second, _ = await log.append(ann, "kumquat one", "kumquat two", "kumquat three")
+    reach, query = reach_of(ann), "kumquat"
+    entries = await log.search.search(reach, source=Source.RECALL, query=query, limit=3)
+    two = [entry for entry in entries if entry.record_id in (first.id, second.id)]
+    known = Candidates(query=query, reach=reach, limits={Source.RECALL: 1}, found={Source.RECALL: two})
+    embedded = replace(await log.search.embedded(query), candidates=known)
+
+    async def found(limit: int) -> set[str]:
+        hits = await log.store.search(reach, query, limit=limit, evicted_only=False, embedded=embedded)
+        return {hit.text for hit in hits}
+
+    assert await found(2) == {"kumquat one", "kumquat two"}
+    assert await found(3) == {"kumquat one", "kumquat two", "kumquat three"}
 
 
 async def test_equal_messages_come_newest_first(log: Log, ann: Scope) -> None:
