@@ -11,13 +11,12 @@ the row of ``search_entries`` that it must join. No query text, whatever it hold
 
 from __future__ import annotations
 
-import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Row, Select, bindparam, select, text
+from sqlalchemy import Select, bindparam, func, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -32,32 +31,38 @@ _LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest w
 _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
 
-_PUT = text("INSERT INTO search_words (id, mark, characters, words) VALUES (:id, :mark, :characters, :words)")
+_PUT = text("INSERT INTO search_words (id, mark, words) VALUES (:id, :mark, :words)")
 _REMOVE = text("DELETE FROM search_words WHERE id = :id")
-
-# As a row for each they would take longer to read than to find.
-_LENGTHS = text(
-    "SELECT group_concat(characters) FROM (SELECT coalesce(own.characters, -1) AS characters "
-    "FROM json_each(:ids) AS asked LEFT JOIN search_words AS own ON own.id = asked.value ORDER BY asked.key)"
-)
 
 
 def _entries(*, in_audiences: bool) -> Select[Any]:
-    """The entries of ``ids`` within reach. Made once: making a statement takes longer than running it."""
+    """The entries of ``ids`` within reach, those of a scope and source together: a row for each would take longer.
+
+    Made once: making a statement takes longer than running it.
+    """
     # The limit keeps the planner from asking for the person first, which would walk all of their entries.
-    entry = search_entries.c
+    own = search_entries.c
     asked = (
-        select(entry.id, entry.person, entry.audience, entry.source, entry.record_id)
-        .where(entry.id.in_(listed("ids")))
+        select(own.id, own.person, own.audience, own.source, own.record_id, func.length(own.text).label("characters"))
+        .where(own.id.in_(listed("ids")))
         .limit(bindparam("most"))
         .subquery()
     )
+    entry = asked.c
     closed = select(closed_scopes.c.audience).where(closed_scopes.c.person == bindparam("person"))
-    within = select(asked).where(asked.c.person == bindparam("person"), asked.c.audience.not_in(closed))
-    return within.where(asked.c.audience.in_(listed("audiences"))) if in_audiences else within
+    within = (
+        select(entry.person, entry.audience, entry.source)
+        .add_columns(*(func.group_concat(number) for number in (entry.id, entry.record_id, entry.characters)))
+        .where(entry.person == bindparam("person"), entry.audience.not_in(closed))
+        .group_by(entry.person, entry.audience, entry.source)
+    )
+    return within.where(entry.audience.in_(listed("audiences"))) if in_audiences else within
 
 
 _ENTRIES, _ENTRIES_IN_AUDIENCES = _entries(in_audiences=False), _entries(in_audiences=True)
+
+_Known = dict[int, tuple[Scope, int, int]]
+"""By id of an entry whose it is, of which record, and how many characters its text has."""
 
 
 class SqliteTextIndex:
@@ -94,9 +99,12 @@ class SqliteTextIndex:
             source: best(*terms, max(_LEAST_COMPARED, _COMPARED_OF_EACH * limits[source]))
             for source, terms in weighed_terms(connection, searched, query_terms(query)).items()
         }
-        first = _by_length(connection, scored, limits)
-        rows = _within(connection, reach, [entry_id for some in first.values() for entry_id in some.ids.tolist()])
-        return {source: _found(first[source], source, rows) if source in first else [] for source in held}
+        ids = [entry_id for some in scored.values() for entry_id in some.ids.tolist()]
+        known = _within(connection, reach, ids) if ids else {}
+        return {
+            source: _found(scored[source], source, known[source], limits[source]) if source in known else []
+            for source in held
+        }
 
     async def begin_scrub(self, connection: AsyncConnection) -> None:
         """Begin to remove the words of removed entries from the file; then ``scrub_step`` until it is done.
@@ -125,54 +133,39 @@ class SqliteTextIndex:
         return bool((await connection.execute(changes)).scalar_one() - before >= 2)
 
 
-def _by_length(
-    connection: Connection, scored: Mapping[Source, Scored], limits: Mapping[Source, int]
-) -> dict[Source, Scored]:
-    """Of each source the best entries with their length counted, best first."""
-    if not scored:
-        return {}
-    ids = np.concatenate([some.ids for some in scored.values()])
-    lengths = numbers(connection.execute(_LENGTHS, {"ids": json.dumps(ids.tolist())}).scalar_one())
-    borders = np.cumsum([len(some.ids) for some in scored.values()])[:-1]
-    return {
-        source: by_length(some, own, limits[source])
-        for (source, some), own in zip(scored.items(), np.split(lengths, borders), strict=True)
-    }
-
-
-def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[int, Row[Any]]:
-    """Those of these entries that are within reach, by id: whose they are, and of which record."""
+def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[Source, _Known]:
+    """Those of these entries that are within reach, by source."""
     values: dict[str, object] = {"ids": ids, "most": len(ids)}
     statement = _ENTRIES
     if reach.audiences is not None:
         statement, values["audiences"] = _ENTRIES_IN_AUDIENCES, sorted(reach.audiences)
-    rows: dict[int, Row[Any]] = {}
-    for own in reach.of_each if ids else ():
-        rows |= {row[0]: row for row in connection.execute(statement, {**values, "person": own.person}).all()}
-    return rows
+    known: defaultdict[Source, _Known] = defaultdict(dict)
+    for own in reach.of_each:
+        rows = connection.execute(statement, {**values, "person": own.person}).all()
+        for person, audience, source, *listings in rows:
+            scope = Scope(person=person, audience=audience)
+            columns = (numbers(listing).tolist() for listing in listings)
+            known[Source(source)] |= {
+                entry_id: (scope, record_id, characters)
+                for entry_id, record_id, characters in zip(*columns, strict=True)
+            }
+    return known
 
 
-def _found(scored: Scored, source: Source, rows: Mapping[int, Row[Any]]) -> list[EntryScore]:
-    """The entries that a row says are of this source, in the same order."""
-    scores = zip(scored.ids.tolist(), scored.scores.tolist(), strict=True)
-    scope_of = cache(lambda person, audience: Scope(person=person, audience=audience))
-    return [
-        EntryScore(
-            entry_id=entry_id,
-            scope=scope_of(row.person, row.audience),
-            source=source,
-            record_id=row.record_id,
-            text_score=score,
-        )
-        for entry_id, score in scores
-        if (row := rows.get(entry_id)) is not None and row.source == source
-    ]
+def _found(scored: Scored, source: Source, known: _Known, limit: int) -> list[EntryScore]:
+    """The best of the known entries with their length counted, best first."""
+    lengths = [known[entry_id][2] if entry_id in known else -1 for entry_id in scored.ids.tolist()]
+    first = by_length(scored, np.array(lengths), limit)
+    found = []
+    for entry_id, score in zip(first.ids.tolist(), first.scores.tolist(), strict=True):
+        scope, record_id, _ = known[entry_id]
+        found.append(EntryScore(entry_id=entry_id, scope=scope, source=source, record_id=record_id, text_score=score))
+    return found
 
 
 def _row(entry: SearchEntry) -> dict[str, object]:
     return {
         "id": entry.id,
         "mark": mark_of(entry.scope, entry.source),
-        "characters": len(entry.text),
         "words": " ".join(indexed_words(entry.text)),
     }

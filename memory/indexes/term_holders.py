@@ -9,16 +9,15 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, product
+from itertools import accumulate
 
 import numpy as np
 from sqlalchemy import text
 from sqlalchemy.engine import Connection
 
-from memory.indexes.marks import mark_of
 from memory.indexes.term_scores import Ids, Term, rarity
 from memory.indexes.words import Form
-from memory.records import Reach, Scope, Source
+from memory.records import Reach, Source
 
 _MAX_HOLDERS = 1_000  # of a word, the newest: what more entries hold says little of any of them
 _MAX_SCORED = 3_000
@@ -29,15 +28,24 @@ _NONE: Ids = np.empty(0, dtype=np.int64)
 
 _Forms = tuple[Form, ...]
 
-# The audiences of a person, one after the other by the key (a loose index scan); none is empty.
-_AUDIENCES = text(
-    "WITH RECURSIVE seen (audience) AS (VALUES ('') UNION ALL "
-    "SELECT (SELECT min(audience) FROM search_entries WHERE person = :person AND audience > seen.audience) "
-    "FROM seen WHERE audience IS NOT NULL) "
-    "SELECT audience FROM seen WHERE audience > '' "
-    "AND audience NOT IN (SELECT audience FROM closed_scopes WHERE person = :person)"
-)
-_COUNTS = text("SELECT mark, entries FROM search_marks WHERE mark IN (SELECT value FROM json_each(:marks))")
+# Of each scope and source any one entry tells the mark. The audiences of a person are found one after the other by the
+# key (a loose index scan); none is empty.
+_HELD = """
+    WITH RECURSIVE seen (person, audience) AS ({seen})
+    SELECT source.value AS source, held.mark, held.entries FROM seen CROSS JOIN json_each(:sources) AS source
+    JOIN search_marks AS held ON held.mark = (
+        SELECT own.mark FROM search_entries AS entry CROSS JOIN search_words AS own ON own.id = entry.id
+        WHERE entry.person = seen.person AND entry.audience = seen.audience AND entry.source = source.value LIMIT 1
+    )
+    WHERE seen.audience NOT IN (SELECT audience FROM closed_scopes WHERE person = seen.person)
+"""
+_SEEN = """
+    SELECT value, '' FROM json_each(:persons) UNION ALL
+    SELECT person, (SELECT min(audience) FROM search_entries WHERE person = seen.person AND audience > seen.audience)
+    FROM seen WHERE audience IS NOT NULL
+"""
+_NAMED = "SELECT own.value, audience.value FROM json_each(:persons) AS own CROSS JOIN json_each(:audiences) AS audience"
+_HELD_ANYWHERE, _HELD_IN_AUDIENCES = text(_HELD.format(seen=_SEEN)), text(_HELD.format(seen=_NAMED))
 
 # What is found comes as numbers with commas between them: as rows they would take longer to read than to find.
 _HOLDERS = text(
@@ -61,20 +69,16 @@ class Held:
 
 def held_within(connection: Connection, reach: Reach, sources: Iterable[Source]) -> dict[Source, Held]:
     """What is held of each source within reach; those of which there is nothing are left out."""
-    scopes = [Scope(person=own.person, audience=one) for own in reach.of_each for one in _audiences(connection, own)]
-    marks = {mark_of(scope, source): source for scope, source in product(scopes, sources)}
-    counts: defaultdict[Source, dict[str, int]] = defaultdict(dict)
-    for mark, entries in connection.execute(_COUNTS, {"marks": json.dumps(list(marks))}).all():
-        counts[marks[mark]][mark] = entries
+    values = {"persons": json.dumps([own.person for own in reach.of_each]), "sources": json.dumps(list(sources))}
+    statement = _HELD_ANYWHERE
+    if reach.audiences is not None:
+        statement, values["audiences"] = _HELD_IN_AUDIENCES, json.dumps(sorted(reach.audiences))
+    marks: defaultdict[Source, dict[str, int]] = defaultdict(dict)
+    for source, mark, entries in connection.execute(statement, values).all():
+        marks[Source(source)][mark] = entries
     return {
-        source: Held(marks=tuple(own), entries=min(_MAX_COUNTED, sum(own.values()))) for source, own in counts.items()
+        source: Held(marks=tuple(own), entries=min(_MAX_COUNTED, sum(own.values()))) for source, own in marks.items()
     }
-
-
-def _audiences(connection: Connection, own: Reach) -> Sequence[str]:
-    if own.audiences is not None:
-        return sorted(own.audiences)
-    return connection.execute(_AUDIENCES, {"person": own.person}).scalars().all()
 
 
 def weighed_terms(

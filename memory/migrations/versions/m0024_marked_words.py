@@ -22,8 +22,7 @@ _log = structlog.get_logger(__name__)
 # No position of a word is kept, and no number of an entry's words: nothing asks for them, and they take much room.
 _TABLES = (
     "DROP TABLE search_text",
-    "CREATE TABLE search_words ("
-    "id INTEGER PRIMARY KEY, mark TEXT NOT NULL, characters INTEGER NOT NULL, words TEXT NOT NULL)",
+    "CREATE TABLE search_words (id INTEGER PRIMARY KEY, mark TEXT NOT NULL, words TEXT NOT NULL)",
     "CREATE TABLE search_marks (mark TEXT PRIMARY KEY, entries INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE VIEW search_marked_words AS "
     "SELECT id, mark || replace(nullif(words, ''), ' ', ' ' || mark) AS words FROM search_words",
@@ -62,7 +61,7 @@ def upgrade() -> None:
 
 
 def _fill(connection: sa.Connection) -> None:
-    put = sa.text("INSERT INTO search_words (id, mark, characters, words) VALUES (:id, :mark, :characters, :words)")
+    put = sa.text("INSERT INTO search_words (id, mark, words) VALUES (:id, :mark, :words)")
     done = 0
     for entries in _entries(connection):
         connection.execute(put, [_row(entry) for entry in entries])
@@ -85,6 +84,5 @@ def _row(entry: sa.Row[Any]) -> dict[str, object]:
     return {
         "id": entry.id,
         "mark": mark_of(Scope(person=entry.person, audience=entry.audience), Source(entry.source)),
-        "characters": len(entry.text),
         "words": " ".join(indexed_words(entry.text)),
     }
