@@ -51,6 +51,7 @@ _TIDY_SECONDS = 3_600.0
 _BACKUP_LOOK_SECONDS = 600.0
 # How long the end of a conversation waits for vectors; the words of what was said are found without them.
 _EMBEDDING_SECONDS = 5.0
+_GARBAGE_THRESHOLDS = (700, 10, 10)  # Python's own; while it starts, the first one is higher
 _MIRROR_LOOK_SECONDS = 5.0
 _MIRROR_END_SECONDS = 5.0  # for what the mirror does not have yet when the process is to end
 
@@ -197,6 +198,7 @@ async def _background(app: Application) -> AsyncIterator[None]:
 async def _resume(app: Application) -> None:
     await app.system.resume()
     gc.freeze()  # all that is loaded now stays; to look through it for garbage would stop everything for 70 ms
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)
 
 
 @asynccontextmanager
