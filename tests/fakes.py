@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 import numpy as np
 
@@ -61,14 +63,19 @@ class HashEmbedder:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
-            for word in text.lower().split():
-                digest = hashlib.blake2b(word.strip(".,:;!?()").encode(errors="replace"), digest_size=4).digest()
-                vectors[row, int.from_bytes(digest, "big") % self.dimensions] += 1.0
+            for word, times in Counter(text.lower().split()).items():
+                vectors[row, _hashed(word) % self.dimensions] += times
             norm = float(np.linalg.norm(vectors[row]))
             if norm == 0.0:
                 vectors[row, 0] = norm = 1.0
             vectors[row] /= norm
         return vectors
+
+
+@lru_cache(10_000)
+def _hashed(word: str) -> int:
+    digest = hashlib.blake2b(word.strip(".,:;!?()").encode(errors="replace"), digest_size=4).digest()
+    return int.from_bytes(digest, "big")
 
 
 Answer = str | ToolCall | Sequence[Part] | ModelResponse | Exception
