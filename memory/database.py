@@ -33,7 +33,9 @@ _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _PRIMARY_CODE = 0xFF  # the bits above it tell more of the same error
-_READERS = 4  # threads that read together; what more would gain, they lose waiting for one another
+# Threads that read. With 50 people at once 1, 2 and 4 do as many turns a second, within what a run differs from the
+# next. Beside two searches through 100,000 messages all the time, another person's read takes 57, 38 and 3 ms.
+_READERS = 4
 
 _Result = TypeVar("_Result")
 
