@@ -88,7 +88,8 @@ class PersonMemory:
     async def with_links(self) -> PersonMemory:
         """The same memory, reading as well what is kept of other accounts that the person linked."""
         linked = await self._stores.links.linked_to(self.place.scope.person)
-        return PersonMemory(replace(self.place, reach=with_linked(self.place.reach, linked)), self._services)
+        reach = with_linked(self.place.reach, linked)
+        return self if reach == self.place.reach else PersonMemory(replace(self.place, reach=reach), self._services)
 
     async def begin(
         self,

@@ -5,7 +5,8 @@ Invariant: the count of a bound holds every duration up to that bound, so that c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from dataclasses import dataclass
 
 BOUNDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Upper bounds, in seconds, both as Prometheus' default buckets and wide enough for a search."""
@@ -27,5 +28,6 @@ class Histogram:
 
     def with_duration(self, seconds: float) -> Histogram:
         """The same with one duration more, in seconds."""
-        counts = tuple(count + (seconds <= bound) for bound, count in zip(BOUNDS, self.counts, strict=True))
-        return replace(self, counts=counts, total=self.total + 1, seconds=self.seconds + seconds)
+        first = bisect_left(BOUNDS, seconds)  # the smallest bound that holds it, and so does every larger one
+        counts = (*self.counts[:first], *(count + 1 for count in self.counts[first:]))
+        return Histogram(counts=counts, total=self.total + 1, seconds=self.seconds + seconds)
