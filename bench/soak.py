@@ -17,8 +17,8 @@ import resource
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from statistics import median
@@ -50,6 +50,10 @@ _MOST_WAITING = 60  # messages that wait for their answers at once
 _LOOK = 0.1  # seconds between two looks at what is done
 _PATIENCE = 150.0  # seconds in which nothing changes
 _LIMITED = {"Retry-After": "1", "Via": "1.1 google"}  # without Via, discord.py takes it for a ban of the address
+
+
+Started = Callable[[Path, Mapping[str, str]], AbstractAsyncContextManager[Keepsake]]
+"""How a process is started: where, and with which settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,6 +95,7 @@ class _Run:
     outside: Services
     town: Town
     tell: Callable[[str], None]
+    started: Started
     said: list[Saying] = field(default_factory=list)
     killed: list[Keepsake] = field(default_factory=list)
     out_of_order: set[int] = field(default_factory=set)
@@ -114,7 +119,7 @@ class _Run:
     async def start(self) -> None:
         self.rss.clear()
         settings = {**self.outside.all_settings, "LOG_LEVEL": "INFO"}
-        self._keepsake = await self.processes.enter_async_context(keepsake_run(self.folder, settings))
+        self._keepsake = await self.processes.enter_async_context(self.started(self.folder, settings))
         await self.keepsake.until_logged("ready", patience=_PATIENCE)
 
     async def kill(self) -> None:
@@ -275,7 +280,9 @@ class _Run:
         return problems
 
 
-async def run(folder: Path, size: Size, *, seed: int, faults: bool, tell: Callable[[str], None]) -> Outcome:
+async def run(
+    folder: Path, size: Size, *, seed: int, faults: bool, tell: Callable[[str], None], started: Started
+) -> Outcome:
     """Let the town live once.
 
     Args:
@@ -284,6 +291,7 @@ async def run(folder: Path, size: Size, *, seed: int, faults: bool, tell: Callab
         seed: what is said by whom and where follows from it.
         faults: whether anything goes wrong.
         tell: is told how far it has come.
+        started: starts a process.
 
     Raises:
         AssertionError: it does not come to an end.
@@ -292,7 +300,16 @@ async def run(folder: Path, size: Size, *, seed: int, faults: bool, tell: Callab
     async with services(clock=SystemClock()) as outside:
         outside.claude.default = Claude(troubled=faults)
         town = Town.settled(outside, size)
-        one = _Run(folder=folder, size=size, seed=seed, faults=faults, outside=outside, town=town, tell=tell)
+        one = _Run(
+            folder=folder,
+            size=size,
+            seed=seed,
+            faults=faults,
+            outside=outside,
+            town=town,
+            tell=tell,
+            started=started,
+        )
         async with one.processes:
             await one.start()
             await one.live()
@@ -304,7 +321,12 @@ def _to_nobody(progress: str) -> None:
 
 
 async def soak(
-    folder: Path, size: Size, *, seed: int = 1, tell: Callable[[str], None] = _to_nobody
+    folder: Path,
+    size: Size,
+    *,
+    seed: int = 1,
+    tell: Callable[[str], None] = _to_nobody,
+    started: Started = keepsake_run,
 ) -> tuple[Outcome, Outcome, list[str]]:
     """Both runs at once, and everything that must not be.
 
@@ -313,12 +335,13 @@ async def soak(
         size: how much is said.
         seed: what is said by whom and where follows from it.
         tell: is told how far both have come.
+        started: starts a process.
     """
     for name in ("calm", "troubled"):
         (folder / name).mkdir()
     calm, troubled = await asyncio.gather(
-        run(folder / "calm", size, seed=seed, faults=False, tell=tell),
-        run(folder / "troubled", size, seed=seed, faults=True, tell=tell),
+        run(folder / "calm", size, seed=seed, faults=False, tell=tell, started=started),
+        run(folder / "troubled", size, seed=seed, faults=True, tell=tell, started=started),
     )
     problems = [f"calm: {problem}" for problem in calm.problems]
     problems += [f"troubled: {problem}" for problem in troubled.problems]

@@ -707,6 +707,7 @@ CHANGES = st.builds(
 PERSONS = count()
 
 
+@pytest.mark.no_cover  # forty times the same way
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     audience=st.sampled_from(["dm", "guild:1", "channel:x"]),
