@@ -40,7 +40,7 @@ from memory.stores.scoped import (
     delete_scope,
     in_reach,
     in_scope,
-    key_values,
+    keys_of,
     restore_rows,
     rows_of_scope,
 )
@@ -208,8 +208,7 @@ class EpisodeStore:
         entries = self._search.find(
             connection, reach=reach, source=Source.EPISODE, query=query, limit=limit * _OVERFETCH, embedded=embedded
         )
-        keys = {(entry.scope, entry.record_id) for entry in entries}
-        standing = set(connection.execute(_STANDING, key_values(keys)).scalars()) if keys else set()
+        standing = set(connection.execute(_STANDING, keys_of(entries)).scalars()) if entries else set()
         ranked = rank([entry for entry in entries if entry.record_id in standing])
         if floor:
             ranked = above_floor(ranked, query, floors=self._search.floors(Source.EPISODE))
@@ -308,8 +307,7 @@ class EpisodeStore:
 
 def _told(connection: Connection, found: Collection[RankedEntry]) -> dict[int, Episode]:
     """The episodes that a search found, by their ids."""
-    keys = {(one.entry.scope, one.entry.record_id) for one in found}
-    rows = connection.execute(_FOUND_BY_KEYS, key_values(keys)).all() if keys else ()
+    rows = connection.execute(_FOUND_BY_KEYS, keys_of(one.entry for one in found)).all() if found else ()
     return {row.id: episode_of_row(row) for row in rows}
 
 

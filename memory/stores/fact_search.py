@@ -25,7 +25,7 @@ from memory.records import EntryScore, Fact, FactRevision, Reach, Scope, SearchH
 from memory.schema import facts
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.fact_table import fact_of_row, true_at
-from memory.stores.scoped import by_keys, in_reach, in_scope, key_values, with_keys
+from memory.stores.scoped import by_keys, in_reach, in_scope, keys_of, with_keys
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -141,8 +141,7 @@ class FactReader:
         )
         if not entries:
             return []
-        keys = {(entry.scope, entry.record_id) for entry in entries}
-        true_now = connection.execute(_TRUE_BY_KEYS, {**key_values(keys), "now": self._clock.now()}).all()
+        true_now = connection.execute(_TRUE_BY_KEYS, {**keys_of(entries), "now": self._clock.now()}).all()
         rows = {row.id: row for row in true_now}
         if len({entry.scope for entry in entries}) > 1:  # within an audience learning sees to it
             for fact_id in outdated([fact_of_row(row) for row in true_now]):

@@ -23,7 +23,7 @@ from memory.ports import EmbeddedQuery, Vectors
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.stores.message_rows import hit_of_message, message_of_row
-from memory.stores.scoped import by_keys, in_reach_by_key, key_values
+from memory.stores.scoped import by_keys, in_reach_by_key, keys_of
 from memory.stores.search import SearchStore
 from memory.stores.taught import Taught, taught_by
 
@@ -90,8 +90,7 @@ class MessageSearch:
         """The messages themselves, of which no more are read than are asked for, but for a few."""
         for start in range(0, len(shown), self.limit):
             some = shown[start : start + self.limit]
-            keys = key_values({(one.entry.scope, one.entry.record_id) for one in some})
-            rows = {row.id: row for row in connection.execute(_BY_KEYS, keys).all()}
+            rows = {row.id: row for row in connection.execute(_BY_KEYS, keys_of(one.entry for one in some)).all()}
             yield from (
                 hit_of_message(message_of_row(rows[key]), one) for one in some if (key := one.entry.record_id) in rows
             )
@@ -117,8 +116,8 @@ class MessageSearch:
 
     def _settings(self, connection: Connection, excerpts: Sequence[Excerpt], taught: Taught) -> dict[int, Setting]:
         """Where and when the messages were said that may be shown, and what they taught."""
-        keys = {(one.entry.scope, one.entry.record_id) for one in excerpts if one.entry.record_id not in self.exclude}
-        rows = connection.execute(_SETTINGS, key_values(keys)).all() if keys else ()
+        entries = [one.entry for one in excerpts if one.entry.record_id not in self.exclude]
+        rows = connection.execute(_SETTINGS, keys_of(entries)).all() if entries else ()
         learned = self._learned(taught)
         return {
             message_id: Setting(
@@ -194,6 +193,5 @@ def _said_once(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
 
 
 def _evicted(connection: Connection, entries: Sequence[EntryScore]) -> list[EntryScore]:
-    keys = {(entry.scope, entry.record_id) for entry in entries}
-    evicted = set(connection.execute(_EVICTED, key_values(keys)).scalars().all())
+    evicted = set(connection.execute(_EVICTED, keys_of(entries)).scalars().all())
     return [entry for entry in entries if entry.record_id in evicted]

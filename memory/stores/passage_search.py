@@ -21,7 +21,7 @@ from memory.ports import EmbeddedQuery
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import passages
 from memory.stores.passage_rows import hit_of_passage, worth
-from memory.stores.scoped import by_keys, key_values
+from memory.stores.scoped import by_keys, keys_of
 from memory.stores.search import SearchStore
 
 _MANY = 500  # results asked for where types and importance leave too few of the first ones
@@ -119,11 +119,10 @@ class PassageSearch:
         """What those passages are worth by now that are of the wanted kind."""
         if not entries:
             return {}
-        keys = {(entry.scope, entry.record_id) for entry in entries}
         return {
             passage_id: worth(importance, last_accessed_at, accesses, self.now)
             for passage_id, kind, importance, last_accessed_at, accesses in connection.execute(
-                _WORTHS, key_values(keys)
+                _WORTHS, keys_of(entries)
             ).all()
             if importance >= self.min_importance and (self.memory_types is None or kind in self.memory_types)
         }
@@ -140,5 +139,5 @@ class PassageSearch:
         return faded_score(self.fading, ranked.score, worth, recency_weight=self.recency_weight)
 
     def _rows(self, connection: Connection, best: Sequence[RankedEntry]) -> dict[int, Row[Any]]:
-        keys = {(one.entry.scope, one.entry.record_id) for one in best}
-        return {row.id: row for row in connection.execute(_BY_KEYS, key_values(keys)).all()} if keys else {}
+        rows = connection.execute(_BY_KEYS, keys_of(one.entry for one in best)).all() if best else ()
+        return {row.id: row for row in rows}

@@ -5,6 +5,7 @@ Invariant: ``procedure_of_row`` gives back what ``row_of_procedure`` was given.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Row
@@ -90,6 +91,12 @@ def procedure_of_row(row: Row[Any]) -> Procedure:
         usage_count=row.usage_count,
         success_rate=row.success_rate,
     )
+
+
+def triggers_of_row(row: Row[Any]) -> Sequence[str]:
+    """Its triggers alone, which each message is compared with."""
+    triggers: list[str] = row.content["triggers"]
+    return triggers
 
 
 def version_of_row(row: Row[Any]) -> ProcedureVersion:

@@ -37,7 +37,7 @@ from memory.records import (
     Source,
 )
 from memory.schema import procedure_versions, procedures
-from memory.stores.procedure_rows import hit_of_procedure, procedure_of_row, row_of_procedure
+from memory.stores.procedure_rows import hit_of_procedure, procedure_of_row, row_of_procedure, triggers_of_row
 from memory.stores.procedure_versions import ProcedureVersionStore
 from memory.stores.scoped import (
     as_stored,
@@ -214,7 +214,7 @@ class ProcedureStore:
         embedded: EmbeddedQuery | None,
         floor: bool,
     ) -> list[SearchHit]:
-        approved = {one.id: one for one in map(procedure_of_row, _approved(connection, reach))}
+        approved = {row.id: row for row in _approved(connection, reach)}
         if not approved:
             return []
         entries = self._search.find(
@@ -223,16 +223,16 @@ class ProcedureStore:
         alike = rank([entry for entry in entries if entry.record_id in approved])
         if floor:
             alike = above_floor(alike, query, floors=self._search.floors(Source.PROCEDURE))
-        hits = {
-            one.entry.record_id: hit_of_procedure(approved[one.entry.record_id], one.score, why_found(one))
-            for one in alike
-        }
+        why = {one.entry.record_id: (one.score, why_found(one)) for one in alike}
         words = query.casefold()
-        for procedure in approved.values():
-            trigger = next((one for one in procedure.how_to.triggers if one.casefold() in words), None)
+        for procedure_id, row in approved.items():
+            trigger = next((one for one in triggers_of_row(row) if one.casefold() in words), None)
             if trigger is not None:
-                hits[procedure.id] = hit_of_procedure(procedure, 1.0, f"the words {trigger!r}")
-        return sorted(hits.values(), key=lambda hit: (-hit.score, -hit.record_id))[:limit]
+                why[procedure_id] = 1.0, f"the words {trigger!r}"
+        hits = [
+            hit_of_procedure(procedure_of_row(approved[one]), score, reason) for one, (score, reason) in why.items()
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, -hit.record_id))[:limit]
 
     async def all(
         self, reach: Reach, *, state: ProcedureState | None = None, limit: int | None = None

@@ -7,7 +7,7 @@ say so in their docstring.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache, lru_cache
 from typing import Any
@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
-from memory.records import Change, Reach, Scope
+from memory.records import Change, EntryScore, Reach, Scope
 from memory.schema import closed_scopes, listed
 
 _SCOPE_COLUMNS = ("person", "audience")
@@ -145,13 +145,22 @@ def by_keys(table: Table) -> Select[Any]:
     )
 
 
-def key_values(keys: Collection[tuple[Scope, int]]) -> dict[str, Any]:
-    """What ``by_keys`` is run with."""
+def key_values(scopes: Collection[Scope], ids: Collection[int]) -> dict[str, Any]:
+    """What ``by_keys`` is run with: the ids of rows, and the scopes that these are of."""
     return {
-        "persons": sorted({scope.person for scope, _ in keys}),
-        "audiences": sorted({scope.audience for scope, _ in keys}),
-        "ids": sorted({record_id for _, record_id in keys}),
+        "persons": sorted({scope.person for scope in scopes}),
+        "audiences": sorted({scope.audience for scope in scopes}),
+        "ids": sorted(ids),
     }
+
+
+def keys_of(entries: Iterable[EntryScore]) -> dict[str, Any]:
+    """The same for the records that a search found."""
+    scopes, ids = set(), set()
+    for entry in entries:
+        scopes.add(entry.scope)
+        ids.add(entry.record_id)
+    return key_values(scopes, ids)
 
 
 def id_batches(ids: Collection[int]) -> Iterator[Sequence[int]]:

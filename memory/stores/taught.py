@@ -16,7 +16,7 @@ from sqlalchemy.engine import Connection
 from memory.policy.fact_changes import confirmed_by
 from memory.records import FactState, Scope, Source
 from memory.schema import fact_revisions, facts, listed, search_entries
-from memory.stores.scoped import id_batches
+from memory.stores.scoped import id_batches, key_values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,16 +52,17 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
     known: set[int] = set()
     while unknown := {*message_ids, *(one for those in later.values() for one in those)} - known:
         for row in _rows(connection, scopes, unknown):
-            if row.corrected:
-                corrected.add(row.source_message)
-            elif row.id is not None:
-                entries[row.source_message].append(row)
-            if row.id is not None:
-                true_now.add(row.source_message)
-            if row.unwanted is not None:
-                forgotten.update((row.source_message, *confirmed_by(row.unwanted)))
-            if row.later is not None and row.later != row.source_message:
-                later[row.source_message].add(row.later)
+            message_id, taken_by, was_corrected, unwanted, entry_id = row[:5]
+            if was_corrected:
+                corrected.add(message_id)
+            elif entry_id is not None:
+                entries[message_id].append(row)
+            if entry_id is not None:
+                true_now.add(message_id)
+            if unwanted is not None:
+                forgotten.update((message_id, *confirmed_by(unwanted)))
+            if taken_by is not None and taken_by != message_id:
+                later[message_id].add(taken_by)
         known |= unknown
     return Taught(
         entries=dict(entries),
@@ -71,13 +72,9 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
     )
 
 
-def _rows(connection: Connection, scopes: Collection[Scope], message_ids: Collection[int]) -> Iterator[Row[Any]]:
-    owners = {
-        "persons": sorted({scope.person for scope in scopes}),
-        "audiences": sorted({scope.audience for scope in scopes}),
-    }
+def _rows(connection: Connection, scopes: Collection[Scope], message_ids: Collection[int]) -> Iterator[Any]:
     for some_ids in id_batches(message_ids):
-        yield from connection.execute(_TAUGHT, {**owners, "ids": some_ids}).all()
+        yield from connection.execute(_TAUGHT, key_values(scopes, some_ids)).all()
 
 
 def _taught() -> Select[Any]:
