@@ -132,6 +132,7 @@ class DiscordAdapter:
             shards=self._shards,
         )
         self._client = client
+        self._intake.start()
         try:
             await client.login(self._token)
             self._connection = asyncio.create_task(client.connect())

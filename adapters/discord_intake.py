@@ -60,6 +60,7 @@ class DiscordIntake:
         self._order = asyncio.Lock()
         self._storing: set[asyncio.Task[object]] = set()
         self._catching_up: set[asyncio.Task[None]] = set()
+        self._is_stopped = False
 
     async def receive(self, message: discord.Message, me: discord.ClientUser) -> None:
         """Hand a message of Discord's over if it is for the bot."""
@@ -83,6 +84,8 @@ class DiscordIntake:
 
     async def catch_up(self, client: discord.Client, me: discord.ClientUser) -> None:
         """Find what was changed while the session was lost, and take in what was said, each message marked as late."""
+        if self._is_stopped:  # a session that begins while all is being closed
+            return
         catching_up = asyncio.create_task(self._catch_up(client, me))
         self._catching_up.add(catching_up)
         catching_up.add_done_callback(self._catching_up.discard)
@@ -90,8 +93,13 @@ class DiscordIntake:
         if not catching_up.cancelled():  # by ``stop``; what is still missing is found after the next start
             catching_up.result()
 
+    def start(self) -> None:
+        """There is to be a connection: look for what was missed whenever it has been away."""
+        self._is_stopped = False
+
     def stop(self) -> None:
         """Look for nothing more that was missed."""
+        self._is_stopped = True
         for catching_up in self._catching_up:
             catching_up.cancel()
 

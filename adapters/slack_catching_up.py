@@ -90,11 +90,14 @@ class SlackCatchingUp:
         self._sleep = sleep
         self._running: asyncio.Task[None] | None = None
         self._again = False
+        self._is_stopped = False
         self._waited = 0.0
         self._settled = asyncio.Event()
 
     def begin(self) -> None:
         """The connection is there (again): catch up in the background."""
+        if self._is_stopped:  # a connection that comes back while all is being closed
+            return
         self._last_seen.lost(_PLATFORM)
         if self._running is not None and not self._running.done():
             self._again = True
@@ -109,6 +112,7 @@ class SlackCatchingUp:
 
     async def stop(self) -> None:
         """Look for nothing more; what is still missing is found after the next start."""
+        self._is_stopped = True
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait({self._running})

@@ -122,6 +122,21 @@ async def test_what_was_missed_while_the_bot_was_stopped_is_answered_in_direct_c
     assert late(discord) == [False, True]
 
 
+async def test_a_session_that_begins_while_the_bot_stops_asks_for_nothing(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, chat = discord.add_user("ann"), discord.add_dm()
+    async with bot(tmp_path, discord, clock) as (_, adapter):
+        await discord.post(chat, ann, "I live in Oslo.")
+        await discord.until_sent(1)
+        await adapter.stop()
+        await discord.post(chat, ann, "I have a cat.")
+        await adapter.catch_up()  # for which there is no connection any more
+    async with bot(tmp_path, discord, clock):
+        await discord.until_sent(2)
+    assert late(discord) == [False, True]
+
+
 @pytest.mark.parametrize("case", [(HOUR, 50, 2), (HOUR, 70, 1), (timedelta(0), 1, 1)])
 async def test_what_was_missed_long_ago_is_left(
     tmp_path: Path, discord: DiscordDouble, clock: Clock, case: tuple[timedelta, int, int]

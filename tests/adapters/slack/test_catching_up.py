@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from slack_sdk.web.async_client import AsyncWebClient
 
+from adapters.slack_catching_up import SlackCatchingUp
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
 from bot.config import load_settings
@@ -17,7 +20,7 @@ from bot.last_seen import LastSeen
 from bot.look_back import LookBack
 from tests.adapters.slack.running import started
 from tests.desk import learning
-from tests.doubles.slack import BOT_USER, SlackDouble, error, rate_limited
+from tests.doubles.slack import BOT_USER, TEAM, SlackDouble, error, rate_limited
 from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
 from tests.world import World, running
 
@@ -165,3 +168,19 @@ async def test_what_slack_does_not_show_counts_as_kept_and_is_asked_for_again(
         assert OSLO not in str(await world.system.privacy.export("slack:T1:U1"))
     assert waited[0] == 7
     assert answers(slack, "D1") == [(None, False), (None, True)]
+
+
+async def test_a_connection_that_comes_back_while_the_bot_stops_asks_for_nothing(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        catching_up = SlackCatchingUp(
+            AsyncWebClient(),
+            cast("Any", None),  # nothing is taken in
+            team=TEAM,
+            last_seen=LastSeen(system=world.system, clock=world.clock, reach=timedelta(hours=1)),
+            look_back=LookBack(system=world.system, clock=world.clock, reach=timedelta(days=1)),
+            sleep=asyncio.sleep,
+        )
+        await catching_up.stop()
+        under_way = asyncio.all_tasks()
+        catching_up.begin()
+        assert asyncio.all_tasks() == under_way
