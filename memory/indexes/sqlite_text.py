@@ -32,7 +32,9 @@ _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
 
 _PUT = text("INSERT INTO search_words (id, mark, words) VALUES (:id, :mark, :words)")
-_REMOVE = text("DELETE FROM search_words WHERE id = :id")
+# FTS5 reads from the row of an entry what it must forget, so that goes first. A trigger would do that too, but after
+# each statement with a trigger FTS5 writes what it would else keep until the end, in a third of the time.
+_REMOVE = (text("DELETE FROM search_text WHERE rowid = :id"), text("DELETE FROM search_words WHERE id = :id"))
 
 
 def _entries(*, in_audiences: bool) -> Select[Any]:
@@ -76,7 +78,9 @@ class SqliteTextIndex:
     async def remove(self, connection: AsyncConnection, entry_ids: Sequence[int]) -> None:
         """Remove entries; unknown ones are ignored."""
         if entry_ids:
-            await connection.execute(_REMOVE, [{"id": entry_id} for entry_id in entry_ids])
+            gone = [{"id": entry_id} for entry_id in entry_ids]
+            for statement in _REMOVE:
+                await connection.execute(statement, gone)
 
     def search(
         self,
