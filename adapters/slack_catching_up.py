@@ -27,6 +27,7 @@ from adapters.slack_intake import SlackIntake
 from bot.changes import MessagesDeleted
 from bot.last_seen import LastSeen
 from bot.look_back import LookBack
+from memory.errors import MemorySystemError
 from memory.ports import Sleep
 
 _PLATFORM = "slack"
@@ -212,5 +213,7 @@ class SlackCatchingUp:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._settled.set()
         error = None if task.cancelled() else task.exception()
-        if error is not None:
+        if isinstance(error, MemorySystemError):
+            _log.error("slack_catching_up_failed", error=str(error))
+        elif error is not None:
             _log.error("slack_catching_up_failed", error=type(error).__name__, exc_info=error)

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import pytest
 from slack_sdk.web.async_client import AsyncWebClient
+from structlog.testing import capture_logs
 
 from adapters.slack_catching_up import SlackCatchingUp
 from bot.command_table import COMMAND_TABLE
@@ -18,6 +19,8 @@ from bot.commands import Commands, Services
 from bot.config import load_settings
 from bot.last_seen import LastSeen
 from bot.look_back import LookBack
+from memory.errors import DatabaseUnavailable
+from memory.stores.last_seen import Seen
 from tests.adapters.slack.running import started
 from tests.desk import learning
 from tests.doubles.slack import BOT_USER, TEAM, SlackDouble, error, rate_limited
@@ -170,17 +173,38 @@ async def test_what_slack_does_not_show_counts_as_kept_and_is_asked_for_again(
     assert answers(slack, "D1") == [(None, False), (None, True)]
 
 
+class Unreadable(LastSeen):
+    """Cannot be read, for the disk is full."""
+
+    async def on(self, platform: str) -> dict[str, Seen]:
+        raise DatabaseUnavailable("The disk is full.")
+
+
+def catching_up_in(world: World, last_seen: type[LastSeen]) -> SlackCatchingUp:
+    return SlackCatchingUp(
+        AsyncWebClient(),
+        cast("Any", None),  # nothing is taken in
+        team=TEAM,
+        last_seen=last_seen(system=world.system, clock=world.clock, reach=timedelta(hours=1)),
+        look_back=LookBack(system=world.system, clock=world.clock, reach=timedelta(days=1)),
+        sleep=asyncio.sleep,
+    )
+
+
 async def test_a_connection_that_comes_back_while_the_bot_stops_asks_for_nothing(tmp_path: Path) -> None:
     async with running(tmp_path) as world:
-        catching_up = SlackCatchingUp(
-            AsyncWebClient(),
-            cast("Any", None),  # nothing is taken in
-            team=TEAM,
-            last_seen=LastSeen(system=world.system, clock=world.clock, reach=timedelta(hours=1)),
-            look_back=LookBack(system=world.system, clock=world.clock, reach=timedelta(days=1)),
-            sleep=asyncio.sleep,
-        )
+        catching_up = catching_up_in(world, LastSeen)
         await catching_up.stop()
         under_way = asyncio.all_tasks()
         catching_up.begin()
         assert asyncio.all_tasks() == under_way
+
+
+async def test_a_database_that_cannot_be_asked_what_was_missed_is_told_of_in_one_line(tmp_path: Path) -> None:
+    async with running(tmp_path) as world:
+        catching_up = catching_up_in(world, Unreadable)
+        with capture_logs() as logs:
+            catching_up.begin()
+            await catching_up.settled()
+        failed = {"event": "slack_catching_up_failed", "log_level": "error", "error": "The disk is full."}
+        assert logs == [failed]
