@@ -1,9 +1,9 @@
 """Full text over search entries, in the FTS5 table ``search_text`` of the same database.
 
 Each word is indexed with the mark of its scope before it (see ``marks``), so that a search walks the entries of that
-scope alone. How texts and queries become words is ``words``'. What was indexed stands without the marks in
-``search_words``, whose triggers keep FTS5's table, which finds again there what it must forget; and they keep in
-``search_marks`` how many entries each mark has.
+scope alone. How texts and queries become words is ``words``'. What is indexed stands without the marks in
+``search_words``, where FTS5 finds again what it must forget. The triggers of that table index what is added to it, and
+count in ``search_marks`` the entries of each mark.
 
 Invariant: a search returns entries within its reach only, twice over: by the marks of their words, and by the scope of
 the row of ``search_entries`` that it must join. No query text, whatever it holds, raises or widens the reach.

@@ -334,6 +334,16 @@ async def test_an_entry_added_again_is_replaced(database: Database) -> None:
     assert await found(database, "dog") == [1]
 
 
+async def test_the_index_holds_what_was_indexed_and_is_still_there_and_nothing_else(database: Database) -> None:
+    first, second, _ = await store(database, "my cat", "我的猫 and your dog", "")
+    async with database.transaction() as transaction:
+        await INDEX.add(transaction.connection, [replace(first, text="a bird"), second])
+        await INDEX.remove(transaction.connection, [second.id])
+        compare = text("INSERT INTO search_text (search_text, rank) VALUES ('integrity-check', 1)")  # raises otherwise
+        await transaction.connection.execute(compare)
+    assert await found(database, "bird") == [first.id]
+
+
 async def test_a_rare_word_from_long_ago_is_found_beside_common_ones(database: Database) -> None:
     many = term_holders._MAX_SCORED + 200
     await store(database, "Rex was a good dog", *[f"good dinner {number}" for number in range(many)])
