@@ -160,6 +160,8 @@ def _tell(together: Sequence[_Write[Any]], writing: asyncio.Future[list[_Part]])
     failure = writing.exception()
     parts = [_Part(error=failure)] * len(together) if failure is not None else writing.result()
     for write, part in zip(together, parts, strict=True):
+        if write.done.cancelled():  # whoever waited gave up more than once
+            continue
         if part.error is None:
             write.done.set_result(part.result)
         else:

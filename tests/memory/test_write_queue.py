@@ -150,6 +150,27 @@ async def test_a_write_that_nobody_waits_for_any_more_is_left_out_unless_it_has_
     assert await models(database) == ["begun"]
 
 
+async def test_whoever_gives_up_waiting_more_than_once_keeps_nobody_else_from_hearing(
+    database: Database, held: Held
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        go_on.wait()
+
+    impatient, patient = noting(database, "impatient", hold), noting(database, "patient")
+    await asyncio.sleep(0)
+    await held.let_go()
+    await asyncio.to_thread(begun.wait)
+    for _ in range(2):
+        impatient.cancel()
+        await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.wait_for(patient, 10)
+    assert await models(database) == ["impatient", "patient"]
+
+
 async def test_closing_writes_what_waits_and_takes_nothing_more(tmp_path: Path) -> None:
     database = await open_database(await database_in(tmp_path))
     writes = [noting(database, f"m{number}") for number in range(20)]
