@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from zoneinfo import available_timezones
 
 from pydantic import BaseModel, SecretStr, field_validator
@@ -38,6 +39,11 @@ class ModelSettings(BaseModel):
     @field_validator("time_zone")
     @classmethod
     def _is_a_time_zone(cls, name: str) -> str:
-        if name not in available_timezones():
+        if name not in _time_zones():
             raise ValueError("this is no time zone")
         return name
+
+
+@cache
+def _time_zones() -> set[str]:
+    return available_timezones()  # it reads hundreds of files
