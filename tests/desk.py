@@ -6,17 +6,24 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from bot.chat import Conversation
 from bot.command_table import COMMAND_TABLE
 from bot.command_text import parse
 from bot.commands import Caller, CommandReply, Commands, Group, Invocation, Services, Suggestion
-from bot.config import load_settings
+from bot.config import Settings, load_settings
 from memory.messages import ModelRequest
 from memory.system import MemorySystem
 from tests.fakes import FakeClock, Script, ScriptedModel
 from tests.world import World, dm
+
+
+@cache
+def usual_settings() -> Settings:
+    """The settings where nothing is set; nobody can change them, so that one does for all."""
+    return load_settings(env_file=None)
 
 
 def channel(guild: int, name: str = "general") -> Conversation:
@@ -87,7 +94,7 @@ class Desk:
         """The real command table."""
         services = Services(
             system=self.system,
-            settings=load_settings(env_file=None),
+            settings=usual_settings(),
             clock=self.clock,
             owners=self.owners,
             admin_reads_dms=self.reads_dms,

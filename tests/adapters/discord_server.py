@@ -19,7 +19,7 @@ from adapters.discord_message import heard_in
 from bot.actions import Action, Actions
 from bot.changes import PlatformChange
 from bot.commands import Command, Commands, Services
-from bot.config import load_settings
+from tests.desk import usual_settings
 from tests.fakes import RecordingChannel, ScriptedModel
 from tests.world import World, running
 
@@ -32,7 +32,7 @@ class Client(ChangeEvents):
             intents=discord.Intents(guilds=True, guild_messages=True, dm_messages=True, message_content=True),
             shard_count=1,
         )
-        services = Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock)
+        services = Services(system=world.system, settings=usual_settings(), clock=world.clock)
         commands = Commands(table, services)
         self.tree = SlashCommands(self, commands, Actions(actions, commands))
         self._world = world

@@ -14,7 +14,6 @@ from adapters.discord_adapter import DiscordAdapter
 from bot.actions import Action, Actions
 from bot.chat import IncomingMessage
 from bot.commands import Command, CommandReply, Commands, Group, Invocation, Services
-from bot.config import load_settings
 from memory.database import open_database
 from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
@@ -23,6 +22,7 @@ from memory.policy.audience import reach_of_person
 from memory.ports import Vectors
 from memory.records import Scope, Source
 from memory.stores.search import SearchStore
+from tests.desk import usual_settings
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
 from tests.fakes import HashEmbedder
@@ -59,7 +59,7 @@ async def started(
         return await reply(invocation)
 
     table = [Command(group=Group.MYDATA, name="show", help="Show it.", run=run)]
-    commands = Commands(table, Services(system=world.system, settings=load_settings(env_file=None), clock=world.clock))
+    commands = Commands(table, Services(system=world.system, settings=usual_settings(), clock=world.clock))
     adapter = DiscordAdapter(
         token=TOKEN,
         on_message=ignored,

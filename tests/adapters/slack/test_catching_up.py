@@ -16,13 +16,12 @@ from structlog.testing import capture_logs
 from adapters.slack_catching_up import SlackCatchingUp
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
-from bot.config import load_settings
 from bot.last_seen import LastSeen
 from bot.look_back import LookBack
 from memory.errors import DatabaseUnavailable
 from memory.stores.last_seen import Seen
 from tests.adapters.slack.running import started
-from tests.desk import learning
+from tests.desk import learning, usual_settings
 from tests.doubles.slack import BOT_USER, TEAM, SlackDouble, error, rate_limited
 from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
 from tests.world import World, running
@@ -41,7 +40,7 @@ async def bot(slack: SlackDouble, folder: Path, **given: Any) -> AsyncIterator[W
         folder, clock=clock, model=model, memory_model=memory_model, channel=RecordingChannel("slack"), drafts=False
     ) as world:
         last_seen = LastSeen(system=world.system, clock=clock, reach=timedelta(hours=1))
-        services = Services(system=world.system, settings=load_settings(env_file=None), clock=clock)
+        services = Services(system=world.system, settings=usual_settings(), clock=clock)
         kept: dict[str, Any] = {
             "last_seen": last_seen,
             "look_back": LookBack(system=world.system, clock=clock, reach=timedelta(days=1)),

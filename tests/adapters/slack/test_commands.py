@@ -24,10 +24,10 @@ from bot.commands import (
     Invocation,
     Services,
 )
-from bot.config import load_settings
 from bot.web import build_app, serve
 from memory.system import MemorySystem
 from tests.adapters.slack.running import Inbox, started
+from tests.desk import usual_settings
 from tests.doubles import slack as double
 from tests.doubles.slack import BOT_USER, SIGNING_SECRET, SlackDouble
 from tests.fakes import FakeClock
@@ -60,7 +60,7 @@ class Recorder:
             Command(group=Group.MEMORY, name="view", help="Views.", run=self, arguments=(person,)),
         )
         no_memory = cast("MemorySystem", None)  # this table works without
-        return Commands(table, Services(system=no_memory, settings=load_settings(env_file=None), clock=clock))
+        return Commands(table, Services(system=no_memory, settings=usual_settings(), clock=clock))
 
 
 @pytest.fixture

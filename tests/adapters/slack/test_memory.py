@@ -16,10 +16,10 @@ from bot.action_table import ACTION_TABLE
 from bot.actions import Action, Actions
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Command, Commands, Group, Services
-from bot.config import load_settings
 from memory.parameters import MemoryParameters, Preset
 from memory.records import Scope
 from tests.adapters.slack.running import started
+from tests.desk import usual_settings
 from tests.doubles.slack import BOT_USER, SlackDouble
 from tests.fakes import RecordingChannel, ScriptedModel
 from tests.world import World, running
@@ -80,7 +80,7 @@ async def workspace(
     async with running(folder, memory_model=memory_model, channel=channel, parameters=parameters) as world:
         services = Services(
             system=world.system,
-            settings=load_settings(env_file=None),
+            settings=usual_settings(),
             clock=world.clock,
             admin_reads_dms=reads_dms,
         )
