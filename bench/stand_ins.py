@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import zlib
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from itertools import cycle
 from time import perf_counter
 
 import numpy as np
@@ -17,20 +19,22 @@ from memory.messages import ModelRequest, ModelResponse, StopReason, TextPart, U
 from memory.ports import OnText, Vectors
 
 _WORD = re.compile(r"\w+")
+_TEXTS = 512
 
 
 class InstantModel:
-    """Answers with a text like those of the history."""
+    """Answers with a text like those of the history, and finds nothing where it is asked for a list."""
 
     name = "instant"
 
     def __init__(self) -> None:
-        self._draw = random.Random(3)
+        draw = random.Random(3)
+        self._texts = cycle([text(draw) for _ in range(_TEXTS)])  # made beforehand: what that takes is not measured
 
     async def complete(self, request: ModelRequest, *, on_text: OnText | None = None) -> ModelResponse:
         """An answer, with token counts as a service would give them."""
         return ModelResponse(
-            parts=(TextPart(text=text(self._draw)),),
+            parts=(TextPart(text=self._answer(request)),),
             stop_reason=StopReason.END_TURN,
             model=self.name,
             usage=Usage(input_tokens=4_000, output_tokens=60),
@@ -38,6 +42,11 @@ class InstantModel:
 
     async def close(self) -> None:
         """Nothing is held."""
+
+    def _answer(self, request: ModelRequest) -> str:
+        if request.answer_schema is None:
+            return next(self._texts)
+        return json.dumps(dict.fromkeys(request.answer_schema["properties"], ()))
 
 
 class ConstantEmbedder:

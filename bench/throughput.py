@@ -19,6 +19,7 @@ import tempfile
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import cycle
 from pathlib import Path
 from time import perf_counter
 
@@ -39,6 +40,7 @@ from memory.ports import Embedder, SystemClock
 from memory.system import open_memory
 from memory.tokens import TiktokenCounter
 
+_TEXTS = 32  # of each person
 _WARM_UP = 2  # turns of each person: their sessions are open, and everything is loaded
 _EMBEDDERS: dict[str, Callable[[], Embedder]] = {"constant": ConstantEmbedder, "bundled": MiniLmTokenEmbedder}
 
@@ -84,7 +86,8 @@ class Person:
         self._where = Conversation(platform="console", key=f"{self._name}:dm", audience="dm")
         self._handler = handler
         self._channel = channel
-        self._draw = random.Random(number)
+        draw = random.Random(number)
+        self._texts = cycle([text(draw) for _ in range(_TEXTS)])  # made beforehand: what that takes is not measured
         self._said = 0
 
     async def talk(self, turns: int) -> list[float]:
@@ -99,7 +102,7 @@ class Person:
             conversation=self._where,
             person=self._name,
             author_name="Bench",
-            text=text(self._draw),
+            text=next(self._texts),
             sent_at=now,
         )
         answered = self._channel.waited_for[asked.id] = asyncio.Event()

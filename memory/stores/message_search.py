@@ -11,7 +11,7 @@ from datetime import timedelta
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, bindparam, select
 from sqlalchemy.engine import Connection
 
 from memory.policy.fact_text import normalised
@@ -23,7 +23,7 @@ from memory.ports import EmbeddedQuery, Vectors
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.stores.message_rows import hit_of_message, message_of_row
-from memory.stores.scoped import by_keys, in_reach_by_key, keys_of
+from memory.stores.scoped import by_keys, in_any_reach_by_key, keys_of, reach_values
 from memory.stores.search import SearchStore
 from memory.stores.taught import Taught, taught_by
 
@@ -38,6 +38,16 @@ _LEAST_STEP = timedelta(milliseconds=1)  # as moments are stored
 _BY_KEYS = by_keys(table)
 _SETTINGS: Select[Any] = _BY_KEYS.with_only_columns(
     table.c.id, table.c.session_id, table.c.author, table.c.sent_at, table.c.evicted_at.is_not(None).label("evicted")
+)
+_OF_THEN, _OF_THEN_IN_AUDIENCES = (
+    select(table.c.id)
+    .where(
+        in_any_reach_by_key(table, in_audiences=in_audiences),
+        table.c.sent_at.between(bindparam("since"), bindparam("until")),
+    )
+    .order_by(table.c.sent_at.desc())
+    .limit(_MOST_OF_THEN)
+    for in_audiences in (False, True)
 )
 _EVICTED = _BY_KEYS.with_only_columns(table.c.id).where(table.c.evicted_at.is_not(None))
 
@@ -174,11 +184,12 @@ class MessageSearch:
     def _said_then(self, connection: Connection) -> set[int]:
         """The newest messages of the times asked about: "What did I say on Monday?" has no words to be found by."""
         said: set[int] = set()
+        statement = _OF_THEN if self.reach.audiences is None else _OF_THEN_IN_AUDIENCES
         for period in self.periods:
             if period.end - period.start <= _LONGEST_PERIOD:
-                then = table.c.sent_at.between(period.start, period.end - _LEAST_STEP)
-                query = select(table.c.id).where(in_reach_by_key(table, self.reach), then)
-                said.update(connection.execute(query.order_by(table.c.sent_at.desc()).limit(_MOST_OF_THEN)).scalars())
+                then = {"since": period.start, "until": period.end - _LEAST_STEP}
+                for own in self.reach.of_each:
+                    said.update(connection.execute(statement, {**reach_values(own), **then}).scalars())
         return said
 
 
