@@ -11,7 +11,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from tests.blackbox.process import Keepsake, Services, keepsake_run, log_is_clean, services
+from tests.blackbox.process import Keepsake, Services, forked_run, keepsake_run, log_is_clean, services
 from tests.doubles.discord_world import Channel, Member
 from tests.doubles.slack import BOT_USER
 
@@ -211,7 +211,7 @@ async def test_slack_over_http_is_answered_once_and_only_if_it_is_signed(tmp_pat
         slack.add_user("U1", "Ann")
         slack.add_channel("D1", is_im=True)
         settings = outside.claude_settings | outside.slack_http_settings
-        async with keepsake_run(tmp_path, settings) as keepsake:
+        async with forked_run(tmp_path, settings) as keepsake:
             await keepsake.until_logged("ready")
             url = f"http://127.0.0.1:{keepsake.logged('listening')[0]['port']}/slack/events"
             forged = slack.envelope(slack.message("U1", "D1", "Forged", channel_type="im"))
