@@ -27,3 +27,10 @@ def test_a_query_that_wants_no_kind_is_answered_by_any_statement() -> None:
     assert kinds_asked_for("Ann's trip to Rome") == ()
     assert fitness("We saw Rome in 2019.", ()) == fitness("", ()) == 1.0
     assert fitness("你住在哪里？", ()) < 1.0
+
+
+def test_the_date_under_which_a_text_is_indexed_is_no_answer() -> None:
+    wanted = kinds_asked_for("When did Ann see Rome?")
+    assert fitness("Ann (8 May 2023): I saw Rome.", wanted) == 1.0
+    assert fitness("Ann (8 May 2023): I saw Rome in April.", wanted) > 1.0
+    assert fitness("Ann (8 May 2023): Who saw Rome?", wanted) < 1.0

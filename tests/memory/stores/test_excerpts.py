@@ -127,6 +127,21 @@ async def test_the_entries_before_and_after_a_candidate_come_with_it(database: D
     assert excerpts[30].matches.sum() == pytest.approx(1.0, abs=0.01)
 
 
+async def test_an_entry_beside_two_candidates_comes_once_and_stands_beside_both(
+    database: Database, search: SearchStore
+) -> None:
+    await put(database, search, ANN, (10, "cat milk"), (20, "rain"), (30, "cat and milk"))
+    embedded = await search.embed_query("cat milk")
+    found = await search.search(ALL_OF_ANN, source=Source.RECALL, query="cat milk", limit=3, embedded=embedded)
+    candidates = [one for one in rank(found) if one.entry.record_id != 20]
+    excerpts = await excerpts_of(database, search, candidates, embedded=embedded)
+    assert record_ids(excerpts) == [10, 20, 30]
+    ids = {one.entry.record_id: one.entry.entry_id for one in excerpts}
+    [between] = [one for one in excerpts if one.entry.record_id == 20]
+    assert between.beside == {ids[10], ids[30]}
+    assert between.entry.scope == ANN
+
+
 async def test_the_pieces_of_a_long_text_stand_beside_one_another(database: Database, search: SearchStore) -> None:
     await put(database, search, ANN, (1, "rain"), (2, "one"), (2, "the cat likes milk"), (2, "three"), (3, "fog"))
     assert record_ids(await looked_at(database, search, "cat milk")) == [2, 2, 2]
