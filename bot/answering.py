@@ -7,6 +7,7 @@ message of which memory or the model cannot make an answer is answered with a pl
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import structlog
 
@@ -103,6 +104,8 @@ class Answering:
         crowded = True
         try:
             async with task.channel.typing(task.incoming.conversation, task.incoming.id):
+                if task.incoming.attachments:
+                    await self._system.write(partial(self._budgets.check, message=task.incoming))
                 read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
                 memory, exchange = await self._begun(task, memory, read.files)
                 now = max(self._clock.now(), task.incoming.sent_at)

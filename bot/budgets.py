@@ -69,6 +69,12 @@ class Budgets:
         Raises:
             NotAdmitted: there is none.
         """
+        await self.check(tx, message)
+        community, day = community_of(message.conversation, message.person), self._day(self._clock.now())
+        await self._system.stores.usage.add(self._scope(message), tx, community=community, day=day, used=Used(turns=1))
+
+    async def check(self, tx: Transaction, message: IncomingMessage) -> None:
+        """The same without counting it, before anything is fetched for the turn."""
         now = self._clock.now()
         scope, community, day = self._scope(message), community_of(message.conversation, message.person), self._day(now)
         stores = self._system.stores
@@ -77,7 +83,6 @@ class Budgets:
         if full is not None:
             _log.info("limit_reached", limit=full, conversation=message.conversation.key)
             raise NotAdmitted(replies.limit_reached(full, limits[full], resets=next_day(now, self._zone)))
-        await stores.usage.add(scope, tx, community=community, day=day, used=Used(turns=1))
 
     async def spend(self, tx: Transaction, message: IncomingMessage, tokens: int) -> None:
         """Count the tokens of an admitted turn, in the transaction in which it ends."""

@@ -12,6 +12,7 @@ from bot.chat import AttachedFile
 from bot.offline import OfflineModel
 from memory.messages import FilePart, ImagePart, ModelRequest, TextPart
 from memory.parameters import MemoryParameters
+from memory.policy.limits import Limit
 from tests.desk import learning
 from tests.fakes import RecordingChannel
 from tests.world import World, running
@@ -169,3 +170,11 @@ async def test_the_offline_model_says_that_it_sees_no_pictures(tmp_path: Path) -
     async with running(tmp_path, chat_model=OfflineModel()) as world:
         world.channel.files["f2"] = PNG
         assert "I can't look at pictures" in await send(world, "Look!", CAT)
+
+
+async def test_a_file_is_not_fetched_for_whoever_has_used_up_the_day(tmp_path: Path) -> None:
+    async with running(tmp_path, limits={Limit.PERSON_TURNS: 1}) as world:
+        world.channel.files["f1"] = b"Hello"
+        await send(world, "What does it say?", NOTES)
+        assert (await send(world, "And now?", NOTES)).startswith("That was all for today")
+        assert world.channel.fetched == ["f1"]
