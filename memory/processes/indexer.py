@@ -25,12 +25,14 @@ class Indexer:
 
     Args:
         search: knows which entries lack a vector of the current embedder.
+
+    Attributes:
         collecting: seconds from one look to the next, unless somebody waits for it.
     """
 
     def __init__(self, search: SearchStore, *, collecting: float = _COLLECTING) -> None:
         self._search = search
-        self._collecting = collecting
+        self.collecting = collecting
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self._hurry = asyncio.Event()
@@ -63,4 +65,4 @@ class Indexer:
             except (EmbedderError, StorageError) as error:
                 _log.warning("embedding_postponed", error=str(error))
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), self._collecting)
+                await asyncio.wait_for(self._hurry.wait(), self.collecting)
