@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -27,7 +28,7 @@ _MAX_TOKENS = 256  # what the model was trained for
 _MAX_CHARACTERS = 8_000  # holds more than 256 tokens of any real text, and keeps the tokenizer from reading on
 _BATCH = 16
 _BATCH_TOKENS = 256  # of each thread; larger batches take memory (16 long texts 240 MB more) and no less time
-_TURN = 16  # texts in a row; what a person waits for comes before the rest of a long list
+_TURN = 16  # texts in a row; another list gets its turn then
 _THREADS = 2  # each with a text of its own: two for one text take a third more processor time
 _PROJECTION = "token_projection.npy"
 _TOKEN_LENGTH = 127  # of a token's vector, so that it is kept in 8 bits a dimension
@@ -48,6 +49,7 @@ class MiniLmEmbedder:
 
     def __init__(self, *, model: Path | None = None) -> None:
         self._threads = ModelThreads(partial(_load, model), _onnx_errors, count=_THREADS)
+        self._one_list = asyncio.Lock()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of shape (len(texts), 384), float32, each of length 1. Only a text's first 256 tokens count.
@@ -65,11 +67,14 @@ class MiniLmEmbedder:
         await self._threads.close()
 
     async def _in_turns(self, work: Callable[..., _Made], texts: Sequence[str]) -> AsyncIterator[_Made]:
-        """What the model makes of the texts, in pieces, between which the threads are free for others."""
-        pieces = [partial(work, texts=texts[start : start + _TURN]) for start in range(0, len(texts), _TURN)]
-        for start in range(0, len(pieces), _THREADS):
-            for made in await asyncio.gather(*map(self._threads.run, pieces[start : start + _THREADS])):
-                yield made
+        """What the model makes of the texts, in pieces.
+
+        Several are for later and use one thread between them: the other is for single ones, for which a person waits.
+        """
+        for start in range(0, len(texts), _TURN):
+            async with nullcontext() if len(texts) == 1 else self._one_list:
+                made = await self._threads.run(partial(work, texts=texts[start : start + _TURN]))
+            yield made
 
 
 class MiniLmTokenEmbedder(MiniLmEmbedder):
