@@ -187,6 +187,7 @@ class PersonMemory:
 
         embedding = asyncio.ensure_future(services.retriever.compared(text, wanted))
         try:
+            await asyncio.sleep(0)  # or the trip to a database thread begins first, and keeps the embedder waiting
             standing, window, worded = await services.database.read_in_one_trip(read)
             found = await services.retriever.retrieve(
                 self.place.scope,
@@ -196,6 +197,7 @@ class PersonMemory:
                 exclude=_in_sight(window, exchange),
                 embedding=embedding,
                 worded=worded,
+                zone=standing.now.tzinfo,
             )
         finally:
             embedding.cancel()

@@ -15,7 +15,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import partial
 from typing import TypeVar
 
@@ -128,6 +128,7 @@ class Retriever:
         floor: bool = True,
         embedding: Awaitable[EmbeddedQuery] | None = None,
         worded: Candidates | None = None,
+        zone: tzinfo | None = None,
     ) -> Retrieved:
         """What answers a message best, of all sources together.
 
@@ -140,6 +141,7 @@ class Retriever:
             floor: leave out what is not relevant enough to be shown unasked.
             embedding: the query's vectors, from ``compared``, where the caller has begun with that.
             worded: what ``worded`` gave for the same, where the caller asked already.
+            zone: where the person's days begin, where the caller knows it.
         """
         if wanted.nothing or (floor and not has_content(query)):
             return Retrieved()
@@ -149,7 +151,7 @@ class Retriever:
         try:
             if worded is None:
                 worded = await _in_time(self._search.worded(reach, query, wanted.candidates(exclude)))
-            periods = await self.periods(reach, query)
+            periods = await self._times.of(reach, query, zone=zone)
             embedded = await begun
         finally:
             begun.cancel()

@@ -9,7 +9,7 @@ Invariant: a look-up that fails leaves the time out, and says so in the log; wha
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 
 import structlog
 
@@ -61,18 +61,20 @@ class TimesAsked:
         self._preferences = preferences
         self._clock = clock
 
-    async def of(self, reach: Reach, query: str) -> tuple[Period, ...]:
+    async def of(self, reach: Reach, query: str, *, zone: tzinfo | None = None) -> tuple[Period, ...]:
         """The times that a query asks about, in no order.
 
         Args:
             reach: what may be read.
             query: any text.
+            zone: where the person's days begin, where the caller knows it.
         """
         last = await self._last_time(reach) if asks_of_last_time(query) else ()
         anchors, now = anchors_in(query), self._clock.now()
-        if not anchors and not periods_in(query, now):  # which spares most messages a look at the zone
-            return last
-        zone = await self._preferences.zone(Scope(person=reach.person, audience=SHARED_AUDIENCE))
+        if zone is None:
+            if not anchors and not periods_in(query, now):  # which spares most messages a look at the zone
+                return last
+            zone = await self._preferences.zone(Scope(person=reach.person, audience=SHARED_AUDIENCE))
         known = {anchor: at for anchor in anchors if (at := await self._happened(reach, anchor.event)) is not None}
         bounds = (bounded(anchor, at.astimezone(zone)) for anchor, at in known.items())
         return (*last, *periods_in(query, now.astimezone(zone)), *bounds)
