@@ -7,7 +7,6 @@ text answers meanwhile.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
 
 import structlog
 
@@ -16,38 +15,28 @@ from memory.stores.search import EMBEDDED_AT_ONCE, SearchStore
 
 _log = structlog.get_logger(__name__)
 
-# What many people say in so many seconds, embedded together, takes a fraction of what each takes by itself.
-_COLLECTING = 0.2
-
 
 class Indexer:
     """One background task over all scopes.
 
     Args:
         search: knows which entries lack a vector of the current embedder.
-
-    Attributes:
-        collecting: seconds from one look to the next, unless somebody waits for it.
     """
 
-    def __init__(self, search: SearchStore, *, collecting: float = _COLLECTING) -> None:
+    def __init__(self, search: SearchStore) -> None:
         self._search = search
-        self.collecting = collecting
         self._task: asyncio.Task[None] | None = None
         self._again = False
-        self._hurry = asyncio.Event()
 
     def kick(self) -> None:
-        """Something was stored: embed it soon, and what is stored shortly after it a little later."""
+        """Something was stored: embed it soon."""
         self._again = True
         if self._task is None or self._task.done():
-            self._hurry.clear()
             self._task = asyncio.create_task(self._run(), name="indexer")
 
     async def settle(self) -> None:
         """Wait until nothing is left to embed, or the embedder or the database failed."""
         while self._task is not None and not self._task.done():
-            self._hurry.set()
             await asyncio.shield(self._task)
 
     async def close(self) -> None:
@@ -64,5 +53,3 @@ class Indexer:
                     pass  # there may be more; whoever stores something meanwhile asks for another look
             except (EmbedderError, StorageError) as error:
                 _log.warning("embedding_postponed", error=str(error))
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), self.collecting)

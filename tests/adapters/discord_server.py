@@ -93,7 +93,6 @@ async def server(
         running(folder, memory_model=memory_model, channel=channel) as world,
         simcord.run(Client(table, world, actions)) as env,
     ):
-        world.system._services.indexer.collecting = 0  # simcord's time stands still
         guild = env.create_guild()
         admins = guild.create_role("Admins", permissions=discord.Permissions(manage_guild=True))
         yield Server(

@@ -1,4 +1,4 @@
-"""What is stored is embedded soon, and what many store at about the same time together."""
+"""What is stored is embedded at once, and what many store meanwhile together."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from memory.stores.search import SearchStore
 from tests.fakes import FakeClock, HashEmbedder
 from tests.new_database import database_in
 
-AN_HOUR = 3_600.0
-
 
 class Recording(HashEmbedder):
-    """Keeps what it was asked to embed together."""
+    """Keeps what it was asked to embed together, and waits with its answer until it may."""
 
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
-        self.asked = asyncio.Event()
+        self.asked, self.may_answer = asyncio.Event(), asyncio.Event()
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.batches.append(sorted(texts))
         self.asked.set()
+        await self.may_answer.wait()
         return await super().embed(texts)
 
 
@@ -42,10 +41,10 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
     await opened.close()
 
 
-async def test_one_entry_is_embedded_at_once_and_those_soon_after_it_together(database: Database) -> None:
+async def test_one_entry_is_embedded_at_once_and_those_that_come_meanwhile_together(database: Database) -> None:
     embedder = Recording()
     search = SearchStore(database, SqliteTextIndex(), embedder, IdSource(FakeClock()), new_index=FaissIndex)
-    indexer = Indexer(search, collecting=AN_HOUR)
+    indexer = Indexer(search)
 
     async def say(person: str, text: str) -> None:
         scope = Scope(person=f"console:{person}", audience="dm")
@@ -57,6 +56,7 @@ async def test_one_entry_is_embedded_at_once_and_those_soon_after_it_together(da
     await say("bob", "a car")
     await say("cid", "a train")
     assert embedder.batches == [["a boat"]]
+    embedder.may_answer.set()
     await indexer.settle()
     assert embedder.batches == [["a boat"], ["a car", "a train"]]
     assert (await search.progress()).missing == 0
