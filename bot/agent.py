@@ -12,6 +12,7 @@ import hmac
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 import structlog
 
@@ -42,6 +43,8 @@ _log = structlog.get_logger(__name__)
 
 # A model that pauses (long server-side work) is asked to go on this often.
 _PAUSES = 3
+# Characters; counting fewer takes less than the trip to a thread, where a message as long as a book is counted.
+_COUNTED_AT_ONCE = 2_000
 # After the service says "too long" although our estimate fitted, once more with this share of the window.
 _SHORTER = 0.6
 
@@ -143,14 +146,16 @@ class Agent:
         return ModelResponse(parts=parts, stop_reason=StopReason.INTERRUPTED, model=self.model.name)
 
     async def _complete(self, turn: Turn, memory: PersonMemory, parameters: MemoryParameters) -> ModelResponse:
-        turn.prompt = prompt = await asyncio.to_thread(  # a message as long as a book takes a while to count
+        new = (*turn.gathered.turn, *turn.added)
+        assembled = partial(
             assemble,
-            replace(turn.gathered, turn=(*turn.gathered.turn, *turn.added)),
+            replace(turn.gathered, turn=new),
             parameters=parameters,
             counter=self._counter,
             tools_enabled=turn.calls < parameters.tool_call_cap,
             person_hash=self._person_hash(memory.place.scope.person),
         )
+        turn.prompt = prompt = assembled() if _is_short(new) else await asyncio.to_thread(assembled)
         memory.note_prompt(prompt)
         on_text = None if turn.begin_call is None else turn.begin_call()
         response = cleaned(await self.model.complete(prompt.request, on_text=on_text))
@@ -195,6 +200,11 @@ class Agent:
 
     def _person_hash(self, person: str) -> str:
         return hmac.new(self._secret, person.encode(), hashlib.sha256).hexdigest()
+
+
+def _is_short(messages: Sequence[Message]) -> bool:
+    parts = [part for message in messages for part in message.parts]
+    return sum(len(part.text) if isinstance(part, TextPart) else _COUNTED_AT_ONCE for part in parts) < _COUNTED_AT_ONCE
 
 
 def _tokens_of(response: ModelResponse, prompt: Prompt) -> int:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ from sqlalchemy.pool import QueuePool
 from memory.errors import DatabaseUnavailable
 from memory.in_thread import ThreadConnections, by_trips, finished, immediate, present_connection, working_on
 from memory.migrations import migrate
+from memory.readers import Readers
 from memory.sqlite_driver import Connector, tells_of_damage
 from memory.write_queue import WriteQueue
 
@@ -33,9 +34,7 @@ _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
 _PRIMARY_CODE = 0xFF  # the bits above it tell more of the same error
-# Threads that read. With 50 people at once 1, 2 and 4 do as many turns a second, within what a run differs from the
-# next. Beside two searches through 100,000 messages all the time, another person's read takes 57, 38 and 3 ms.
-_READERS = 4
+_READERS = 4  # threads
 
 _Result = TypeVar("_Result")
 
@@ -72,7 +71,7 @@ class Database:
         self.engine = engine
         self.name = Path(engine.url.database or "").name
         self._connections = ThreadConnections(direct)
-        self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="reader")
+        self._readers = Readers(_READERS)
         self._connector = connector
         self._writing = asyncio.Lock()  # SQLite has one writer; waiting here is fair and does not poll
         self._writes = WriteQueue(self._connections, self._writing)
@@ -96,7 +95,7 @@ class Database:
         with _said_plainly():
             if (present := present_connection()) is not None:
                 return read(present)
-            return await asyncio.get_running_loop().run_in_executor(self._readers, self._read_in_thread, read)
+            return await self._readers.run(partial(self._read_in_thread, read))
 
     async def read_in_one_trip(self, work: Callable[[], Coroutine[Any, Any, _Result]]) -> _Result:
         """Let stores read one after the other, in one thread. Each statement sees what is committed when it begins.
@@ -207,7 +206,7 @@ class Database:
 
     async def close(self) -> None:
         """Close every connection, after what is being read."""
-        await asyncio.to_thread(self._readers.shutdown)
+        await self._readers.close()
         await self._writes.close()
         self._connections.close()
         await self.engine.dispose()
