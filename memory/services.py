@@ -1,6 +1,6 @@
 """Every store and process of an installation, as two values that are handed around.
 
-Invariant: built once, in ``memory/opening.py``.
+Invariant: built once, in ``memory/opening``.
 """
 
 from __future__ import annotations

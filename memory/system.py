@@ -19,9 +19,11 @@ from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.mirror.process import MirrorAddress
 from memory.note_files import NoteFiles
-from memory.opening import open_services, open_stores
+from memory.opening.ground import Ground
+from memory.opening.services import open_services
+from memory.opening.stores import open_stores
 from memory.oversight import Oversight
-from memory.parameters import MemoryParameters
+from memory.parameters import MemoryParameters, ParametersInForce
 from memory.person import PersonMemory
 from memory.policy.audience import reach_of, reach_of_person, scope_of
 from memory.policy.text import clean
@@ -216,21 +218,20 @@ async def open_memory(
     stores = open_stores(
         database, text_index, embedder=embedder, counter=counter, ids=ids, parameters=parameters, clock=clock
     )
-    services = open_services(
-        database,
-        stores,
-        memory_model=memory_model,
+    ground = Ground(
+        database=database,
+        stores=stores,
+        model=memory_model,
         counter=counter,
-        parameters=parameters,
+        in_force=ParametersInForce(parameters),
         clock=clock,
         ids=ids,
         process=process,
-        files=(files := NoteFiles(notes_folder)),
-        notes_model=notes_model,
-        mirror=mirror,
+        files=NoteFiles(notes_folder),
     )
+    services = open_services(ground, notes_model=notes_model, mirror=mirror)
     privacy = Privacy(
-        database, stores.personal, text_index, clock, talk=services.talk, files=files, mirror=services.mirror
+        database, stores.personal, text_index, clock, talk=services.talk, files=services.files, mirror=services.mirror
     )
     importer = Importer(
         database=database,

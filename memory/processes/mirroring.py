@@ -19,18 +19,15 @@ import structlog
 
 from memory.database import Database, Transaction
 from memory.errors import MemorySystemError, MirrorUnavailable
-from memory.ids import IdSource
 from memory.mirror.process import MirrorProcess
 from memory.mirror.replica import follows
 from memory.ports import Clock
 from memory.processes.mirror_taking import EraseDue, MirrorTaking
 from memory.processes.mirror_telling import MirrorTelling
 from memory.records import Job
-from memory.stores.hot import HotStore
 from memory.stores.jobs import JobStore
 from memory.stores.mirror_changes import MirrorChangeStore
 from memory.stores.mirrored import COLD, ERASED, MESSAGES, Mirrored, tables_of
-from memory.stores.tree import TreeStore
 
 _log = structlog.get_logger(__name__)
 
@@ -53,10 +50,9 @@ class Mirroring:
         process: talks to the mirror's worker.
         database: for transactions over all stores.
         changes: what the mirror has to be told.
+        telling: tells it.
         taking: takes in what other devices changed.
         jobs: the durable jobs.
-        hot, tree: what is mirrored as it is.
-        ids: numbers what is sent.
         clock: says what is due.
         stores: what is mirrored row by row.
     """
@@ -67,24 +63,20 @@ class Mirroring:
         *,
         database: Database,
         changes: MirrorChangeStore,
+        telling: MirrorTelling,
         taking: MirrorTaking,
         jobs: JobStore,
-        hot: HotStore,
-        tree: TreeStore,
-        ids: IdSource,
         clock: Clock,
         stores: Sequence[Mirrored],
     ) -> None:
         self._process = process
         self._database = database
         self._changes = changes
+        self._telling = telling
         self._taking = taking
         self._jobs = jobs
         self._clock = clock
         self._stores = {store.name: store for store in stores}
-        self._telling = MirrorTelling(
-            process, database=database, changes=changes, hot=hot, tree=tree, ids=ids, clock=clock, stores=stores
-        )
         self._failures = 0
         self._due: datetime | None = None
         self._to_forget = False  # whether the copy holds words of somebody who is erased

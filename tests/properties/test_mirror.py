@@ -19,11 +19,12 @@ from memory.database import Database, Transaction, open_database
 from memory.errors import MirrorUnavailable
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
-from memory.opening import open_stores
+from memory.opening.stores import open_stores
 from memory.parameters import MemoryParameters
 from memory.privacy import Due
 from memory.processes.indexer import Indexer
 from memory.processes.mirror_taking import MirrorTaking
+from memory.processes.mirror_telling import MirrorTelling
 from memory.processes.mirroring import Mirroring
 from memory.records import Candidate, Change, NewEntry, Scope
 from memory.services import Stores
@@ -75,10 +76,11 @@ async def opened(folder: Path, name: int, clock: FakeClock, stack: AsyncExitStac
     indexer = Indexer(stores.search)
     stack.push_async_callback(indexer.close)
     shared: dict[str, Any] = {"database": database, "changes": stores.mirror_changes}
-    shared |= {"hot": stores.hot, "tree": stores.tree}
+    as_they_are: dict[str, Any] = {"hot": stores.hot, "tree": stores.tree}
     merge = MirrorMerge((*stores.imported, stores.recall), blocks=stores.blocks, search=stores.search)
-    taking = MirrorTaking(**shared, merge=merge, indexer=indexer)
-    mirror = Mirroring(process, **shared, taking=taking, jobs=stores.jobs, ids=ids, clock=clock, stores=STORES)
+    telling = MirrorTelling(process, **shared, **as_they_are, ids=ids, clock=clock, stores=STORES)
+    taking = MirrorTaking(**shared, **as_they_are, merge=merge, indexer=indexer)
+    mirror = Mirroring(process, **shared, telling=telling, taking=taking, jobs=stores.jobs, clock=clock, stores=STORES)
 
     async def erase_due(due: Due) -> int:
         return await erase(database, stores, due)

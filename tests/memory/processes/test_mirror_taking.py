@@ -12,7 +12,7 @@ from memory.database import Database
 from memory.ids import IdSource
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.mirror.replica import Row
-from memory.opening import open_stores
+from memory.opening.stores import open_stores
 from memory.parameters import MemoryParameters
 from memory.policy.fact_text import text_hash
 from memory.policy.hot_state import as_value
