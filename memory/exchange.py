@@ -6,6 +6,7 @@ been erased meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,13 @@ from memory.records import Reach, Scope, Session, StoredMessage
 from memory.stores.sessions import SessionStore
 
 ERASED = "Everything I kept about you was erased while I was answering. Write to me again and we start anew."
+
+Beside = Callable[[Transaction], Awaitable[object]]
+"""Writes something else in the same transaction."""
+
+
+async def nothing_beside(_tx: Transaction) -> None:
+    """Write nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
