@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from memory.database import Database, open_database
 from memory.ids import IdSource
 from memory.records import Scope
+from tests.bound import Bound
 from tests.fakes import FakeClock
 from tests.new_database import database_in
 
@@ -21,6 +22,8 @@ from tests.new_database import database_in
 settings.register_profile("exploring", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", settings.get_profile("exploring"), derandomize=True)
 settings.load_profile("repeatable")
+
+_LONGEST = 120.0  # seconds for one test: the slowest takes 15 on two busy processors
 
 # What is not measured: processes of their own, and tests that go the same ways again and again with other data. To note
 # every line that runs takes two fifths of a test's time.
@@ -35,6 +38,11 @@ _UNMEASURED = {
     "test_long_memory.py",
     "test_three_weeks.py",
 }
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let no test wait for ever."""
+    config.pluginmanager.register(Bound(_LONGEST))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
