@@ -275,3 +275,23 @@ def _line(node: TreeNode, counts: Counts) -> str:
 def _value(counts: Counts, node: TreeNode, now: datetime) -> float:
     idle = max(0.0, (now - node.last_active_at) / _DAY)
     return (counts.facts + counts.warm + 0.1 * counts.cold) * math.exp(-idle / _FADING_DAYS)
+
+
+def why_not_moved(tree: Tree, path: str, target: str, action: str) -> str:
+    """Why a category cannot be moved, in words for people; nothing where it can.
+
+    Args:
+        tree: as it is.
+        path: the category that would go.
+        target: where it would go.
+        action: ``rename`` or ``merge``.
+    """
+    if path not in tree.nodes or path == ROOT:
+        return f"There is no category {path}." if path else "The root stays."
+    if is_within(target, path):
+        return f"{path} cannot go into itself."
+    if action == "merge" and target not in tree.nodes:
+        return f"There is no category {target} to merge into."
+    if action == "rename" and target in tree.nodes:
+        return f"There is a category {target} already; merge into it instead."
+    return ""

@@ -9,63 +9,30 @@ search entry.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, case, delete, insert, select, update
-from sqlalchemy.engine import Connection
+from sqlalchemy import ColumnElement, Select, and_, case, delete, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.experience_text import checked, procedure_searchable, procedure_shown, same_name
 from memory.policy.feedback import next_rate, rate_without
-from memory.policy.ranking import rank, why_found
-from memory.policy.relevance import above_floor
-from memory.ports import EmbeddedQuery
-from memory.records import (
-    Change,
-    HowTo,
-    Procedure,
-    ProcedureState,
-    Reach,
-    Scope,
-    SearchHit,
-    Source,
-)
+from memory.records import Change, HowTo, Procedure, ProcedureState, Scope, Source
 from memory.schema import procedure_versions, procedures
-from memory.stores.procedure_rows import hit_of_procedure, procedure_of_row, row_of_procedure, triggers_of_row
+from memory.stores.procedure_reader import ProcedureReader
+from memory.stores.procedure_rows import procedure_of_row, row_of_procedure
 from memory.stores.procedure_versions import ProcedureVersionStore
-from memory.stores.scoped import (
-    as_stored,
-    delete_scope,
-    in_any_reach,
-    in_reach,
-    in_scope,
-    reach_values,
-    restore_rows,
-    rows_of_scope,
-)
+from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope
 from memory.stores.search import SearchStore
 
-_MOST = 200  # approved procedures that a message is compared with by trigger
 _CHANGING = ("name", "content", "state", "version", "updated_at", "usage_count", "success_rate")
 
 
-# Made once: making a statement takes longer than running it.
-_APPROVED, _APPROVED_IN_AUDIENCES = (
-    select(procedures)
-    .where(in_any_reach(procedures, in_audiences=named), procedures.c.state == ProcedureState.APPROVED.value)
-    .order_by(procedures.c.updated_at.desc(), procedures.c.id.desc())
-    .limit(_MOST)
-    for named in (False, True)
-)
-
-
-class ProcedureStore:
+class ProcedureStore(ProcedureReader):
     """The table of procedures.
 
     Args:
@@ -78,8 +45,7 @@ class ProcedureStore:
     name = "procedures"
 
     def __init__(self, database: Database, search: SearchStore, versions: ProcedureVersionStore, ids: IdSource) -> None:
-        self._database = database
-        self._search = search
+        super().__init__(database, search)
         self._versions = versions
         self._ids = ids
 
@@ -181,75 +147,6 @@ class ProcedureStore:
         rate = rate_without(noted.success_rate, success=success) if count else None
         await tx.connection.execute(update(procedures).where(mine).values(usage_count=count, success_rate=rate))
 
-    async def applicable(
-        self,
-        reach: Reach,
-        query: str,
-        *,
-        limit: int = 2,
-        embedded: EmbeddedQuery | None = None,
-        floor: bool = True,
-    ) -> list[SearchHit]:
-        """The approved procedures that a message calls for, best first: by a trigger in it, or by likeness.
-
-        Args:
-            reach: what may be read.
-            query: the message.
-            limit: hits at most.
-            embedded: its vectors, where the caller has them already.
-            floor: leave out what is only faintly alike.
-        """
-        if embedded is None:
-            embedded = await self._search.embedded(query)
-        look = partial(self._look, reach=reach, query=query, limit=limit, embedded=embedded, floor=floor)
-        return await self._database.read_together(look)
-
-    def _look(
-        self,
-        connection: Connection,
-        *,
-        reach: Reach,
-        query: str,
-        limit: int,
-        embedded: EmbeddedQuery | None,
-        floor: bool,
-    ) -> list[SearchHit]:
-        approved = {row.id: row for row in _approved(connection, reach)}
-        if not approved:
-            return []
-        entries = self._search.find(
-            connection, reach=reach, source=Source.PROCEDURE, query=query, limit=limit, embedded=embedded
-        )
-        alike = rank([entry for entry in entries if entry.record_id in approved])
-        if floor:
-            alike = above_floor(alike, query, floors=self._search.floors(Source.PROCEDURE))
-        why = {one.entry.record_id: (one.score, why_found(one)) for one in alike}
-        words = query.casefold()
-        for procedure_id, row in approved.items():
-            trigger = next((one for one in triggers_of_row(row) if one.casefold() in words), None)
-            if trigger is not None:
-                why[procedure_id] = 1.0, f"the words {trigger!r}"
-        hits = [
-            hit_of_procedure(procedure_of_row(approved[one]), score, reason) for one, (score, reason) in why.items()
-        ]
-        return sorted(hits, key=lambda hit: (-hit.score, -hit.record_id))[:limit]
-
-    async def all(
-        self, reach: Reach, *, state: ProcedureState | None = None, limit: int | None = None
-    ) -> list[Procedure]:
-        """The procedures within reach, the last changed first; of one state where it is given."""
-        query = select(procedures).where(in_reach(procedures, reach))
-        query = query if state is None else query.where(procedures.c.state == state.value)
-        query = query.order_by(procedures.c.updated_at.desc(), procedures.c.id.desc()).limit(limit)
-        async with self._database.read() as connection:
-            return [procedure_of_row(row) for row in await connection.execute(query)]
-
-    async def get(self, reach: Reach, procedure_ids: Collection[int]) -> list[Procedure]:
-        """The procedures of these ids within reach, whatever their state; unknown ids are left out."""
-        query = select(procedures).where(in_reach(procedures, reach), procedures.c.id.in_(procedure_ids))
-        async with self._database.read() as connection:
-            return [procedure_of_row(row) for row in await connection.execute(query.order_by(procedures.c.id))]
-
     async def withdraw(self, scope: Scope, tx: Transaction, *, source_message: int) -> None:
         """Delete, for good, what was proposed because of a message and nobody approved."""
         await self._drop(scope, tx, procedure_versions.c.source_message == source_message)
@@ -350,8 +247,3 @@ class ProcedureStore:
     async def _found(self, tx: Transaction, query: Select[Any]) -> list[Procedure]:
         rows = await tx.connection.execute(query.order_by(procedures.c.id))
         return [procedure_of_row(row) for row in rows]
-
-
-def _approved(connection: Connection, reach: Reach) -> Sequence[Row[Any]]:
-    query = _APPROVED if reach.audiences is None else _APPROVED_IN_AUDIENCES
-    return [row for own in reach.of_each for row in connection.execute(query, reach_values(own))]

@@ -10,14 +10,11 @@ the same transaction. No change breaks a limit, and a node in which something is
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import bindparam, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.policy.category_tree import (
@@ -27,36 +24,32 @@ from memory.policy.category_tree import (
     children_of,
     compact,
     filed,
-    first_tree,
-    home_of,
     is_within,
     missing_paths,
-    nearest,
     path_of,
     prunable,
     why_not_added,
+    why_not_moved,
     with_node,
 )
 from memory.policy.text import clean
 from memory.ports import Clock
-from memory.records import ROOT, Change, Fact, FactState, Reach, Scope, Tier, Tree, TreeChange, TreeNode
-from memory.schema import entries, facts, tree_index, tree_nodes
-from memory.stores.fact_table import fact_of_row, true_at
+from memory.records import ROOT, Change, Scope, Tier, Tree, TreeChange, TreeNode
+from memory.schema import entries, tree_index, tree_nodes
 from memory.stores.scoped import (
     as_stored,
     delete_scope,
     in_any_scope,
-    in_reach,
     in_scope,
     restore_rows,
     rows_of_scope,
     scope_values,
 )
 from memory.stores.tree_changes import TreeChangeStore
+from memory.stores.tree_reader import INDEX, TreeReader
 
 _CHANGING = ("description", "warm", "cold", "created_at", "last_active_at")
 
-_INDEX = select(tree_index.c.text).where(in_any_scope(tree_index))  # made once: a turn asks for it twice
 
 # Of one node of many; the rest of its values are the columns that change.
 _CHANGE = update(tree_nodes).where(in_any_scope(tree_nodes), tree_nodes.c.path == bindparam("of_path"))
@@ -64,7 +57,7 @@ _CHANGE = update(tree_nodes).where(in_any_scope(tree_nodes), tree_nodes.c.path =
 _NEW_CATEGORY = Change(actor="system", reason="a new category")
 
 
-class TreeStore:
+class TreeStore(TreeReader):
     """The tables of trees.
 
     Args:
@@ -77,25 +70,14 @@ class TreeStore:
     name = "tree"
 
     def __init__(self, database: Database, changes: TreeChangeStore, clock: Clock, *, limits: TreeLimits) -> None:
-        self._database = database
+        super().__init__(database, clock)
         self._changes = changes
-        self._clock = clock
         self.limits = limits
-
-    async def load(self, scope: Scope) -> Tree:
-        """The tree with what is filed in each node; the first categories where nothing was filed yet."""
-        async with self._database.read() as connection:
-            return await self._loaded(connection, scope, self._clock.now())
-
-    async def index(self, scope: Scope) -> str:
-        """The compact form as of the last consolidation; empty before the first."""
-        async with self._database.read() as connection:
-            return (await connection.execute(_INDEX, scope_values(scope))).scalar_one_or_none() or ""
 
     async def write_index(self, scope: Scope, tx: Transaction, *, text: str, at: datetime) -> None:
         """Keep the compact form; the same text changes nothing."""
         mine = in_scope(tree_index, scope)
-        known = (await tx.connection.execute(_INDEX, scope_values(scope))).scalar_one_or_none()
+        known = (await tx.connection.execute(INDEX, scope_values(scope))).scalar_one_or_none()
         if known != text:
             await tx.connection.execute(delete(tree_index).where(mine))
             row = {"person": scope.person, "audience": scope.audience, "text": text, "made_at": at}
@@ -103,7 +85,7 @@ class TreeStore:
 
     async def without_cores(self, scope: Scope, tx: Transaction) -> None:
         """Write the compact form anew without words of entries, some of which have gone."""
-        if (await tx.connection.execute(_INDEX, scope_values(scope))).scalar_one_or_none() is not None:
+        if (await tx.connection.execute(INDEX, scope_values(scope))).scalar_one_or_none() is not None:
             now = self._clock.now()
             tree = await self.within_transaction(scope, tx, at=now)
             text = compact(tree, max_bytes=self.limits.max_bytes, now=now)
@@ -182,7 +164,7 @@ class TreeStore:
         """
         tree = await self.within_transaction(scope, tx, at=at)
         path, target = path_of(path), path_of(target)
-        refused = _why_not_moved(tree, path, target, action)
+        refused = why_not_moved(tree, path, target, action)
         if refused:
             return refused
         moved_nodes = sorted(other for other in tree.nodes if other != ROOT and is_within(other, path))
@@ -261,29 +243,11 @@ class TreeStore:
         mine = in_scope(tree_nodes, scope) & tree_nodes.c.path.in_(paths)
         await tx.connection.execute(update(tree_nodes).where(mine).values(last_active_at=at))
 
-    async def within(self, reach: Reach) -> list[TreeNode]:
-        """The nodes of every tree within reach, without their facts."""
-        query = select(tree_nodes).where(in_reach(tree_nodes, reach))
-        async with self._database.read() as connection:
-            return [_node(row) for row in await connection.execute(query)]
-
     async def holds_besides(self, scope: Scope, tx: Transaction, *, paths: Collection[str]) -> bool:
         """Whether anything is filed in a node at none of these paths."""
         filed_there = (tree_nodes.c.warm + tree_nodes.c.cold > 0, tree_nodes.c.path.not_in(paths))
         query = select(tree_nodes.c.path).where(in_scope(tree_nodes, scope), *filed_there).limit(1)
         return (await tx.connection.execute(query)).first() is not None
-
-    async def facts_within(self, reach: Reach, *paths: str, limit: int) -> list[Fact]:
-        """The facts true now that are at home at one of the paths or below it, the most important first."""
-        mine = (in_reach(facts, reach), true_at(self._clock.now()))
-        async with self._database.read() as connection:
-            known = (await connection.execute(select(facts.c.category).where(*mine).distinct())).scalars()
-            wanted = [category for category in known if any(is_within(home_of(category), path) for path in paths)]
-            if not wanted:
-                return []
-            query = select(facts).where(*mine, facts.c.category.in_(wanted))
-            query = query.order_by(facts.c.importance.desc(), facts.c.id.desc()).limit(limit)
-            return [fact_of_row(row) for row in await connection.execute(query)]
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every node of a scope."""
@@ -342,25 +306,6 @@ class TreeStore:
         await tx.connection.execute(update(entries).where(here).values(category=new))
         return list(ids)
 
-    async def _loaded(self, connection: AsyncConnection, scope: Scope, at: datetime) -> Tree:
-        rows = (await connection.execute(select(tree_nodes).where(in_scope(tree_nodes, scope)))).all()
-        tree = first_tree(as_stored(at))
-        if rows:
-            tree = Tree(nodes={row.path: _node(row) for row in rows})
-        counted = await self._facts_by_path(connection, scope, tree)
-        return Tree(nodes={path: replace(node, facts=counted[path]) for path, node in tree.nodes.items()})
-
-    async def _facts_by_path(self, connection: AsyncConnection, scope: Scope, tree: Tree) -> Counter[str]:
-        query = (
-            select(facts.c.category, func.count())
-            .where(in_scope(facts, scope), facts.c.state == FactState.CURRENT.value)
-            .group_by(facts.c.category)
-        )
-        counted: Counter[str] = Counter()
-        for category, count in await connection.execute(query):
-            counted[nearest(tree.nodes, home_of(category))] += count
-        return counted
-
     async def _insert(self, scope: Scope, tx: Transaction, nodes: Collection[TreeNode]) -> None:
         owner = {"person": scope.person, "audience": scope.audience}
         rows = [
@@ -384,26 +329,3 @@ class TreeStore:
 
 def _at(scope: Scope, path: str) -> Any:
     return in_scope(tree_nodes, scope) & (tree_nodes.c.path == path)
-
-
-def _node(row: Row[Any]) -> TreeNode:
-    return TreeNode(
-        path=row.path,
-        description=row.description,
-        created_at=row.created_at,
-        last_active_at=row.last_active_at,
-        warm=row.warm,
-        cold=row.cold,
-    )
-
-
-def _why_not_moved(tree: Tree, path: str, target: str, action: str) -> str:
-    if path not in tree.nodes or path == ROOT:
-        return f"There is no category {path}." if path else "The root stays."
-    if is_within(target, path):
-        return f"{path} cannot go into itself."
-    if action == "merge" and target not in tree.nodes:
-        return f"There is no category {target} to merge into."
-    if action == "rename" and target in tree.nodes:
-        return f"There is a category {target} already; merge into it instead."
-    return ""
