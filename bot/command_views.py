@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from memory.oversight import Overview, Statistics
 from memory.parameters import MemoryParameters
 from memory.policy.diff import diff_lines
-from memory.privacy import ErasureReceipt, MirrorErasure
+from memory.privacy import ErasureInMirror, ErasureReceipt
 from memory.processes.tier_metrics import TierMetrics
 from memory.records import AuditEntry, BlockVersion, SummaryVersion
 from memory.stores.parameter_changes import ParameterChange
@@ -170,8 +170,8 @@ _UNSCRUBBED = (
     "them until they are written over."
 )
 IN_MIRROR = {
-    MirrorErasure.DONE: f"The rows are gone from the mirror too. {_UNSCRUBBED}",
-    MirrorErasure.WAITING: f"The mirror cannot be reached now; its rows are deleted as soon as it can. {_UNSCRUBBED}",
+    ErasureInMirror.DONE: f"The rows are gone from the mirror too. {_UNSCRUBBED}",
+    ErasureInMirror.WAITING: f"The mirror cannot be reached now; its rows are deleted as soon as it can. {_UNSCRUBBED}",
 }
 """What became of the rows in the mirror, and what cannot be promised."""
 

@@ -68,7 +68,7 @@ class Elsewhere(Protocol):
         ...
 
 
-class MirrorErasure(StrEnum):
+class ErasureInMirror(StrEnum):
     """What became of the rows in the mirror."""
 
     DONE = "done"
@@ -101,7 +101,7 @@ class ErasureReceipt:
     rewritten: bool
     residue: int
     where: tuple[str, ...]
-    mirror: MirrorErasure | None = None
+    mirror: ErasureInMirror | None = None
 
 
 class Privacy:
@@ -206,10 +206,10 @@ class Privacy:
             mirror=await self._in_mirror(),
         )
 
-    async def _in_mirror(self) -> MirrorErasure | None:
+    async def _in_mirror(self) -> ErasureInMirror | None:
         if self._mirror is None:
             return None
-        return MirrorErasure.DONE if await self._mirror.erased() else MirrorErasure.WAITING
+        return ErasureInMirror.DONE if await self._mirror.erased() else ErasureInMirror.WAITING
 
     async def erase_due(self, due: Due) -> int:
         """Erase scopes for good, as many as fall due; how many.

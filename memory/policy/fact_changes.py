@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from datetime import datetime
 from typing import Any
 
 from memory.policy.fact_text import normalised, text_hash
 from memory.policy.slots import Slot, slot, takes_back
-from memory.records import Candidate, Fact, FactState
+from memory.records import Candidate, Fact, FactState, Scope
 
 _ARTICLE_WORDS = "a an the der die das den dem ein eine einen einem le la les un une el los las una il lo"
 _ARTICLES = frozenset(_ARTICLE_WORDS.split())
@@ -23,6 +24,41 @@ _CONFIRMATIONS = 20
 
 _NEVER_TAKEN_BACK = frozenset({"id", "scope", "source_message", "created_at", "confidence"})
 _SAID = ("text", "subject", "predicate", "object", "valid_from", "expires_at", "state", "superseded_by", "pinned")
+
+
+def new_fact(fact_id: int, scope: Scope, said: Candidate, source_message: int | None, at: datetime) -> Fact:
+    """What a candidate is once it is learned.
+
+    Args:
+        fact_id: its number.
+        scope: whose it is.
+        said: what was found.
+        source_message: the message that it comes from, where it comes from one.
+        at: when it was said.
+    """
+    return Fact(
+        id=fact_id,
+        scope=scope,
+        text=said.text,
+        subject=said.subject,
+        predicate=said.predicate,
+        object=said.object,
+        confidence=said.confidence,
+        category=said.category,
+        importance=said.importance,
+        metadata=said.metadata,
+        source_message=source_message,
+        created_at=at,
+        updated_at=at,
+        valid_from=said.valid_from,
+        expires_at=said.expires_at,
+    )
+
+
+def with_previous_value(fact: Fact, replaced: Sequence[Fact]) -> Fact:
+    """The new fact, with the object that it replaces in its metadata."""
+    before = [old.object for old in replaced if (old.subject, old.predicate) == (fact.subject, fact.predicate)]
+    return replace(fact, metadata={**fact.metadata, PREVIOUS_VALUE: before[-1]}) if any(before) else fact
 
 
 def same_statement(fact: Fact, candidate: Candidate) -> bool:

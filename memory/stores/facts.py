@@ -11,7 +11,7 @@ search entry.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -19,14 +19,15 @@ from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.fact_changes import (
-    PREVIOUS_VALUE,
     adds_detail,
     confirmed,
     detailed,
+    new_fact,
     said_again_in,
     same_statement,
     taken_back,
     undone,
+    with_previous_value,
 )
 from memory.ports import Clock, TokenCounter
 from memory.records import Candidate, Change, Fact, FactRevision, FactState, Scope
@@ -36,19 +37,6 @@ from memory.stores.fact_search import FactReader
 from memory.stores.fact_table import FactTable
 from memory.stores.scoped import as_stored, delete_scope, rows_of_scope
 from memory.stores.search import SearchStore
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
-    """What undoing the work of a session or a job came to.
-
-    Attributes:
-        reverted: the revisions it wrote, one for each fact that is as it was before.
-        left: the facts that were changed again since, and stay as they are.
-    """
-
-    reverted: tuple[FactRevision, ...]
-    left: tuple[Fact, ...]
 
 
 class FactStore(FactReader):
@@ -120,7 +108,7 @@ class FactStore(FactReader):
         if fact is None:
             if await self._table.is_settled(scope, tx, said, change.source_message, at):
                 return None
-            fact = _with_previous_value(_new_fact(self._ids.next(), scope, said, change.source_message, at), replaced)
+            fact = with_previous_value(new_fact(self._ids.next(), scope, said, change.source_message, at), replaced)
             await self._table.revise(None, fact, tx, action="add", change=change, at=at, candidate=said.text)
         for old in replaced:
             if old.id != fact.id:
@@ -273,7 +261,7 @@ class FactStore(FactReader):
         at: datetime,
         session_id: int | None = None,
         job: str | None = None,
-    ) -> Undone:
+    ) -> None:
         """Take back everything that one session or one job changed; facts changed again since stay as they are.
 
         Args:
@@ -285,12 +273,9 @@ class FactStore(FactReader):
         Raises:
             InvalidInput: neither is named.
         """
-        changes, left = await self.without_work(scope, tx, session_id=session_id, job=job)
-        reverted = [
+        changes, _ = await self.without_work(scope, tx, session_id=session_id, job=job)
+        for before, after in changes:
             await self._table.revise(before, after, tx, action="revert", change=change, at=at)
-            for before, after in changes
-        ]
-        return Undone(reverted=tuple(reverted), left=tuple(left))
 
     async def without_work(
         self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
@@ -336,29 +321,3 @@ class FactStore(FactReader):
         if less is None:
             return None
         return await self.update(scope, tx, fact_id=less.id, candidate=said, change=change, at=at) or less
-
-
-def _new_fact(fact_id: int, scope: Scope, said: Candidate, source_message: int | None, at: datetime) -> Fact:
-    return Fact(
-        id=fact_id,
-        scope=scope,
-        text=said.text,
-        subject=said.subject,
-        predicate=said.predicate,
-        object=said.object,
-        confidence=said.confidence,
-        category=said.category,
-        importance=said.importance,
-        metadata=said.metadata,
-        source_message=source_message,
-        created_at=at,
-        updated_at=at,
-        valid_from=said.valid_from,
-        expires_at=said.expires_at,
-    )
-
-
-def _with_previous_value(fact: Fact, replaced: Sequence[Fact]) -> Fact:
-    """The new fact, with the object that it replaces in its metadata."""
-    before = [old.object for old in replaced if (old.subject, old.predicate) == (fact.subject, fact.predicate)]
-    return replace(fact, metadata={**fact.metadata, PREVIOUS_VALUE: before[-1]}) if any(before) else fact

@@ -24,7 +24,7 @@ from bot.coming_back import bring_back
 from memory.errors import BackupFailed, MirrorUnavailable
 from memory.messages import ModelRequest, ToolCall
 from memory.mirror.process import MirrorAddress
-from memory.privacy import MirrorErasure
+from memory.privacy import ErasureInMirror
 from memory.processes.mirroring import Mirroring
 from memory.records import Change, HotItem, Scope
 from memory.stores.mirrored import STORES, tables_of
@@ -319,7 +319,7 @@ async def test_who_is_erased_is_gone_from_the_mirror_and_from_other_machines(
         assert "quetzals" in json.dumps(await memory_of(other))
         server.stop()
         receipt = await one.system.privacy.erase(ANN.person)
-        assert (receipt.residue, receipt.mirror) == (0, MirrorErasure.WAITING)
+        assert (receipt.residue, receipt.mirror) == (0, ErasureInMirror.WAITING)
         assert b"quetzals" not in b"".join(file.read_bytes() for file in (tmp_path / "a" / "mirror").iterdir())
         assert "hosted database, and their copy" in views.receipt(receipt)
         server.start()
@@ -329,7 +329,7 @@ async def test_who_is_erased_is_gone_from_the_mirror_and_from_other_machines(
         assert await other.system.privacy.scopes_of("console:ben")
         async with device(tmp_path / "c", server, clock) as new:  # nothing came back here yet
             receipt = await new.system.privacy.erase("console:ben")
-            assert receipt.mirror is MirrorErasure.DONE
+            assert receipt.mirror is ErasureInMirror.DONE
             await mirror_of(new).restore()
             assert await new.system.privacy.scopes_of(ANN.person) == []
             assert await new.system.privacy.scopes_of("console:ben") == []
