@@ -120,6 +120,7 @@ async def measured(folder: Path, turns: int, *, blocked: bool) -> Figures:
     times: list[float] = []
     async with opened(folder, model) as (system, handler, channel):
         await system.resume()
+        await system.warm_up()
         for turn in range(turns):
             for who in _PEOPLE:
                 began = perf_counter()

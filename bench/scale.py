@@ -188,6 +188,7 @@ async def measure(folder: Path) -> Figures:
         clock=SystemClock(),
     ) as system:
         await system.resume()
+        await system.warm_up()
         started = perf_counter() - began
         light = [await _search(system, min(1, persons - 1), draw) for _ in range(_SEARCHES + 1)]
         heavy = [await _search(system, 0, draw) for _ in range(_SEARCHES + 1)]

@@ -124,6 +124,7 @@ async def _measure(folder: Path, embedder_name: str, people: int, turns: int) ->
         clock=SystemClock(),
     ) as system:
         await system.resume()
+        await system.warm_up()
         agent = Agent(
             model=InstantModel(),
             toolbox=toolbox_for(parameters),

@@ -226,6 +226,7 @@ async def _measure(folder: Path, size: int, turns: int) -> Figures:
             clock=SystemClock(),
         ) as system:
             await system.resume()
+            await system.warm_up()
             gc.freeze()  # as the application does
             bench = Bench(system, counter, turns=turns)
             await bench.whole_turns(lag)

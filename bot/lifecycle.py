@@ -165,6 +165,7 @@ async def _whole_input(app: Application, console: ConsoleChannel) -> None:
 async def _background(app: Application) -> AsyncIterator[None]:
     """Take up what an earlier process left, and do what the clock asks for."""
     await bring_back(app.system)
+    await app.system.resume()
     left = await app.handler.recover()
     if left:
         _log.info("recovered", messages=left)
@@ -182,23 +183,31 @@ async def _background(app: Application) -> AsyncIterator[None]:
     scheduler.every(parameters.consolidation_interval.total_seconds(), consolidate, name="consolidation")
     scheduler.at_midnight(consolidate, zone=parameters.zone, name="daily_consolidation")
     scheduler.start()
-    resuming = asyncio.create_task(_resume(app))
+    warming = asyncio.create_task(_warm_up(app))
+    warming.add_done_callback(_tell_of_cold_start)
     try:
         async with app.servers.running():
             yield
     finally:
         scheduler.stop()
-        resuming.cancel()
-        await asyncio.gather(resuming, return_exceptions=True)
+        warming.cancel()
+        await asyncio.wait([warming])
         await app.last_seen.flush()
         if mirror is not None:
             await mirror.tell_rest(seconds=_MIRROR_END_SECONDS)
 
 
-async def _resume(app: Application) -> None:
-    await app.system.resume()
+async def _warm_up(app: Application) -> None:
+    """Load what the first message would wait for, while nobody waits yet."""
+    await app.system.warm_up()
     gc.freeze()  # all that is loaded now stays; to look through it for garbage would stop everything for 70 ms
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
+
+
+def _tell_of_cold_start(task: asyncio.Task[None]) -> None:
+    """What could not be loaded is loaded where it is needed, and fails there with its own sentence if it still does."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("not_warmed_up", exc_info=error)
 
 
 @asynccontextmanager

@@ -63,6 +63,7 @@ class MemorySystem:
         outbox: notes how far answers have come.
         mirror: keeps the mirror and this memory alike; None where there is none.
         write: does brief work on any of the stores in one transaction; see ``Database.write``.
+        warm_up: loads what the first message would wait for.
     """
 
     def __init__(self, services: Services, privacy: Privacy, importer: Importer) -> None:
@@ -85,6 +86,7 @@ class MemorySystem:
         self.outbox = services.outbox
         self.mirror = services.mirror
         self.write = services.database.write
+        self.warm_up = services.warm_up
 
     @property
     def parameters(self) -> MemoryParameters:
@@ -145,10 +147,9 @@ class MemorySystem:
         return sum(ended)
 
     async def resume(self) -> None:
-        """After a start: go on with what an earlier process left, and load what the first message would wait for."""
+        """After a start: go on with what an earlier process left. Raises StorageError."""
         await self._services.jobs.take_over()
         self._services.indexer.kick()
-        await self._services.warm_up()
 
     async def tidy(self) -> None:
         """Let go of what was over long ago; see ``memory.tidying``."""
