@@ -10,14 +10,19 @@ import sys
 
 import structlog
 
+from bot.config import Settings
+from bot.run_time_settings import take_up
 from memory.errors import MirrorUnavailable
 from memory.system import MemorySystem
 
 _log = structlog.get_logger(__name__)
 
 
-async def bring_back(system: MemorySystem) -> None:
-    """Where memory is mirrored: bring back what matters most if nothing of it is here, and let the rest follow."""
+async def bring_back(system: MemorySystem, settings: Settings) -> None:
+    """Where memory is mirrored: bring back what matters most if nothing of it is here, and let the rest follow.
+
+    Settings that were changed while the bot ran elsewhere are in force again afterwards.
+    """
     mirror = system.mirror
     if mirror is None:
         return
@@ -31,6 +36,7 @@ async def bring_back(system: MemorySystem) -> None:
         _log.error("mirror_unavailable_at_start", error=str(error))
         _say(f"WARNING: Nothing came back from the mirror yet. {error} What it holds comes once it can be reached.")
         return
+    await take_up(settings, system)
     _say(f"{rows:,} rows came back from the mirror; the archive follows." if rows else "The mirror holds nothing yet.")
     mirror.kick()
 

@@ -164,7 +164,7 @@ async def _whole_input(app: Application, console: ConsoleChannel) -> None:
 @asynccontextmanager
 async def _background(app: Application) -> AsyncIterator[None]:
     """Take up what an earlier process left, and do what the clock asks for."""
-    await bring_back(app.system)
+    await bring_back(app.system, app.settings)
     await app.system.resume()
     left = await app.handler.recover()
     if left:

@@ -86,6 +86,24 @@ class MirrorProcess:
         """See ``Replica.erase``."""
         await self._ask({"do": "erase", "agents": list(agents)})
 
+    async def register(self) -> dict[str, Any]:
+        """See ``Register.read``."""
+        found: dict[str, Any] = await self._ask({"do": "read"})
+        return found
+
+    async def write_word(self, *, mirror: str, device: str, seen: Mapping[str, Mapping[str, int]], at: int) -> None:
+        """See ``Register.write``."""
+        await self._ask({"do": "write", "mirror": mirror, "device": device, "seen": dict(seen), "at": at})
+
+    async def tidy(self, *, away_since: int) -> bool:
+        """See ``Register.tidy``."""
+        return bool(await self._ask({"do": "tidy", "away_since": away_since}))
+
+    async def records(self, table: str, agents: Sequence[str]) -> list[tuple[str, str]]:
+        """See ``Register.records``."""
+        found = await self._ask({"do": "records", "table": table, "agents": list(agents)})
+        return [(agent, record) for agent, record in found]
+
     async def forget_copy(self) -> None:
         """Delete the copy; the next call fetches it anew. A call that goes on fails."""
         if self._process is not None and self._process.returncode is None:

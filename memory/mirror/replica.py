@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memory.errors import MirrorUnavailable
+from memory.mirror.register import REGISTER, REGISTER_COLUMNS, Register
 
 if TYPE_CHECKING:
     from turso.lib_sync import ConnectionSync
@@ -70,6 +71,7 @@ class Replica:
         self._log = log
         self._tables = tables
         self._columns = {table: _COLUMNS.get(table, _OF_A_STORE) for table in (*tables, ERASED)}
+        self._register = Register(connection, tables, is_ours=_IS_OURS)
 
     def exchange(self, *, pull: bool = True, push: bool = True) -> None:
         """Fetch what others have pushed, then push what was appended. Raises MirrorUnavailable."""
@@ -86,6 +88,8 @@ class Replica:
         """Make the tables that are missing."""
         found = self._connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         there = {name for (name,) in found}
+        if REGISTER not in there:
+            self._connection.execute(f"CREATE TABLE IF NOT EXISTS {REGISTER} ({REGISTER_COLUMNS})")
         for table, columns in self._columns.items():
             if table in there:
                 continue
@@ -149,6 +153,12 @@ class Replica:
             for row in agents:
                 self._append(row)
             self._connection.commit()
+
+    @contextmanager
+    def register(self) -> Iterator[Register]:
+        """The register of the devices, while it is read or written. Raises MirrorUnavailable."""
+        with _said_plainly():
+            yield self._register
 
     def close(self) -> None:
         """Close the files."""

@@ -40,16 +40,11 @@ class Worker:
         match request.pop("do"):
             case "open":
                 return self._open(**request)
-            case "exchange":
-                return self._opened.exchange(**request)
-            case "append":
-                return self._opened.append(**request)
-            case "since":
-                return self._opened.since(**request)
-            case "unseen":
-                return self._opened.unseen(**request)
-            case "erase":
-                return self._opened.erase(**request)
+            case "exchange" | "append" | "since" | "unseen" | "erase" as what:
+                return getattr(self._opened, what)(**request)
+            case "read" | "write" | "tidy" | "records" as what:
+                with self._opened.register() as register:
+                    return getattr(register, what)(**request)
         raise AssertionError("no such request")
 
     @property

@@ -11,10 +11,12 @@ from typing import Any
 from memory.mirror.process import MirrorProcess
 from memory.opening.ground import Ground
 from memory.processes.indexer import Indexer
+from memory.processes.mirror_register import MirrorRegister
 from memory.processes.mirror_taking import MirrorTaking
 from memory.processes.mirror_telling import MirrorTelling
 from memory.processes.mirroring import Mirroring
 from memory.stores.mirror_merge import MirrorMerge
+from memory.stores.mirror_state import RegistrationStore
 from memory.stores.mirrored import Mirrored
 
 
@@ -32,16 +34,20 @@ def open_mirroring(
     stores = ground.stores
     shared: dict[str, Any] = {"database": ground.database, "changes": stores.mirror_changes}
     as_they_are: dict[str, Any] = {"hot": stores.hot, "tree": stores.tree}
+    merge = MirrorMerge((*stores.imported, stores.recall), blocks=stores.blocks, search=stores.search)
     return Mirroring(
         process,
         **shared,
-        telling=MirrorTelling(process, **shared, **as_they_are, ids=ground.ids, clock=ground.clock, stores=mirrored),
-        taking=MirrorTaking(
+        register=MirrorRegister(
+            process,
             **shared,
-            **as_they_are,
-            merge=MirrorMerge((*stores.imported, stores.recall), blocks=stores.blocks, search=stores.search),
-            indexer=indexer,
+            registrations=RegistrationStore(ground.database),
+            merge=merge,
+            clock=ground.clock,
+            stores=mirrored,
         ),
+        telling=MirrorTelling(process, **shared, **as_they_are, ids=ground.ids, clock=ground.clock, stores=mirrored),
+        taking=MirrorTaking(**shared, **as_they_are, merge=merge, indexer=indexer),
         jobs=stores.jobs,
         clock=ground.clock,
         stores=mirrored,

@@ -12,7 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from memory.policy.export.file import KeptInScope, as_exported
-from memory.policy.export.values import Audience, Moment, Person, Strict
+from memory.policy.export.values import Actor, Amount, Audience, Id, Moment, Name, Person, Strict, Text, Word
+from memory.records import ChannelMode
 
 
 class ClosureRow(Strict):
@@ -29,11 +30,44 @@ class LinkRow(Strict):
     linked_at: Moment
 
 
+class ChannelRow(Strict):
+    """A row of ``channels``."""
+
+    conversation: Name
+    community: Actor
+    silenced_at: Moment | None
+    mode: ChannelMode | None
+    engaged_at: Moment | None
+
+
+class LimitRow(Strict):
+    """A row of ``limits``."""
+
+    community: Actor
+    name: Word
+    value: Amount
+    changed_at: Moment
+    actor: Actor
+
+
+class ParameterChangeRow(Strict):
+    """A row of ``parameter_changes``."""
+
+    id: Id
+    name: Word
+    value: Text | None
+    changed_at: Moment
+    actor: Actor
+
+
 class MirroredInScope(KeptInScope):
     """What one scope's memory holds in the mirror: also what an export of a person does not give back."""
 
     closures: tuple[ClosureRow, ...] = ()
     links: tuple[LinkRow, ...] = ()
+    channels: tuple[ChannelRow, ...] = ()
+    limits: tuple[LimitRow, ...] = ()
+    parameter_changes: tuple[ParameterChangeRow, ...] = ()
 
 
 _ANY_ID = 2**63 - 1  # the clock of another device may be ahead of ours

@@ -22,6 +22,7 @@ from memory.errors import MemorySystemError, MirrorUnavailable
 from memory.mirror.process import MirrorProcess
 from memory.mirror.replica import follows
 from memory.ports import Clock
+from memory.processes.mirror_register import MirrorRegister
 from memory.processes.mirror_taking import EraseDue, MirrorTaking
 from memory.processes.mirror_telling import MirrorTelling
 from memory.records import Job
@@ -50,6 +51,7 @@ class Mirroring:
         process: talks to the mirror's worker.
         database: for transactions over all stores.
         changes: what the mirror has to be told.
+        register: registers this device.
         telling: tells it.
         taking: takes in what other devices changed.
         jobs: the durable jobs.
@@ -63,6 +65,7 @@ class Mirroring:
         *,
         database: Database,
         changes: MirrorChangeStore,
+        register: MirrorRegister,
         telling: MirrorTelling,
         taking: MirrorTaking,
         jobs: JobStore,
@@ -72,6 +75,7 @@ class Mirroring:
         self._process = process
         self._database = database
         self._changes = changes
+        self._register = register
         self._telling = telling
         self._taking = taking
         self._jobs = jobs
@@ -90,7 +94,9 @@ class Mirroring:
             erase_due: erases scopes for good, as many as it is given.
         """
         self._taking.erase_by(erase_due)
-        self._telling.as_device(await self._changes.watch(tuple(self._stores.values())))
+        device = await self._changes.watch(tuple(self._stores.values()))
+        self._telling.as_device(device)
+        self._register.as_device(device)
 
     async def after_conversation(self, job: Job) -> None:
         """Do the job that follows a conversation: have the mirror told soon."""
@@ -125,11 +131,15 @@ class Mirroring:
         async with self._exchanging:
             try:
                 await self._process.exchange(push=False)
+                was_away = await self._register.enter()
                 await self._take_in((ERASED,), None)
                 await self._tell_of_erasures()  # first, lest what others said of somebody erased here comes back
                 await self._take_in(self._tables, None)
+                if was_away:
+                    await self._register.compare()
                 while await self._telling.tell_some():
                     await self._tell_of_erasures()
+                await self._register.renew(compared=was_away)
             except MemorySystemError:
                 self._failures += 1
                 pause = _PAUSES[min(self._failures, len(_PAUSES)) - 1]
@@ -155,6 +165,7 @@ class Mirroring:
         """
         async with self._exchanging:
             await self._process.exchange(push=False)
+            await self._register.enter()  # who was away compares with the next exchange
             await self._tell_of_erasures()  # first, as above
             late = {COLD, MESSAGES.remote}
             tables = [table for table in self._tables if archive or table not in late]

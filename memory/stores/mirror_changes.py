@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -32,7 +32,17 @@ from memory.schema import (
     tree_nodes,
 )
 from memory.stores.mirror_rows import rows_by_record
-from memory.stores.mirrored import ERASED, NOW_IN_SQL, Mirrored, record_in_sql, triggers_of
+from memory.stores.mirror_state import set_state, state_of
+from memory.stores.mirrored import (
+    CRITICAL,
+    ERASED,
+    NOW_IN_SQL,
+    TRIGGERS,
+    Mirrored,
+    owner_in_sql,
+    record_in_sql,
+    triggers_of,
+)
 from memory.stores.scoped import (
     delete_scope,
     in_any_scope,
@@ -46,7 +56,7 @@ _DEVICE, _MIRRORED_AT, _REFUSED_BY = "device", "mirrored_at", "refused_by"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FILL = (
     "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) "
-    "SELECT DISTINCT person, audience, '{name}', {record}, random(), {now} FROM {table} AS mine WHERE true "
+    "SELECT DISTINCT {owner}, '{name}', {record}, random(), {now} FROM {table} AS mine WHERE true "
     "ON CONFLICT DO NOTHING"
 )
 _NOTE = text(
@@ -138,7 +148,10 @@ class MirrorChangeStore:
         async with self._database.transaction() as tx:
             present = await tx.connection.execute(text("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
             there = {name: sql for name, sql in present}
-            for name, triggers in triggers_of(tuple(stores)).items():
+            wanted = triggers_of(tuple(stores))
+            for trigger in _ours(there) - {trigger for triggers in wanted.values() for trigger in triggers}:
+                await tx.connection.execute(text(f"DROP TRIGGER {trigger}"))  # once watched again, all of it is noted
+            for name, triggers in wanted.items():
                 if all(there.get(trigger) == sql for trigger, sql in triggers.items()):
                     continue
                 for trigger, sql in triggers.items():
@@ -146,11 +159,22 @@ class MirrorChangeStore:
                     await tx.connection.exec_driver_sql(sql)
                 await self._note_all(tx, name, stores)
             await self._look_again(tx)
-            device = await _state(tx.connection, _DEVICE)
+            device = await state_of(tx.connection, _DEVICE)
             if device is None:
                 device = uuid.uuid4().hex
-                await _set_state(tx, _DEVICE, device)
+                await set_state(tx, _DEVICE, device)
         return device
+
+    async def begin_anew(self, tx: Transaction, stores: Sequence[Mirrored]) -> None:
+        """Note that the mirror is another hosted database: all that is here is to be told, and nothing there is known.
+
+        Args:
+            tx: the open transaction.
+            stores: what is mirrored row by row.
+        """
+        await tx.connection.execute(delete(mirror_seen))
+        for name in (CRITICAL, *(store.name for store in stores)):
+            await self._note_all(tx, name, stores)
 
     async def pending(self, *, limit: int) -> list[MirrorChange]:
         """What is to be mirrored of everybody, the oldest first."""
@@ -260,18 +284,18 @@ class MirrorChangeStore:
 
     async def note_refused(self, tx: Transaction) -> None:
         """Note that this version of the program could not take a row; a later one looks at all of them again."""
-        await _set_state(tx, _REFUSED_BY, await _revision(tx))
+        await set_state(tx, _REFUSED_BY, await _revision(tx))
 
     async def note_mirrored(self, tx: Transaction, *, at: datetime) -> None:
         """Note that the mirror has everything."""
-        await _set_state(tx, _MIRRORED_AT, str((at - _EPOCH) // timedelta(milliseconds=1)))
+        await set_state(tx, _MIRRORED_AT, str((at - _EPOCH) // timedelta(milliseconds=1)))
 
     async def progress(self) -> MirrorProgress:
         """How far the mirror lags behind."""
         async with self._database.read() as connection:
             changes = (await connection.execute(select(func.count()).select_from(mirror_changes))).scalar_one()
             erasures = (await connection.execute(select(func.count()).select_from(mirror_erasures))).scalar_one()
-            at = await _state(connection, _MIRRORED_AT)
+            at = await state_of(connection, _MIRRORED_AT)
         mirrored_at = None if at is None else _EPOCH + timedelta(milliseconds=int(at))
         return MirrorProgress(waiting=changes + erasures, mirrored_at=mirrored_at)
 
@@ -282,7 +306,7 @@ class MirrorChangeStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Forget what of a scope was to be mirrored, and note that it is to be erased there. The last of all stores."""
         count = await delete_scope(tx, mirror_changes, scope)
-        if await _state(tx.connection, _DEVICE) is not None and self._followed.isdisjoint(_digests_of(scope)):
+        if await state_of(tx.connection, _DEVICE) is not None and self._followed.isdisjoint(_digests_of(scope)):
             await self._erased_here(tx, digest_of(scope_slug(scope)))
         return {mirror_changes.name: count}
 
@@ -299,16 +323,24 @@ class MirrorChangeStore:
         await tx.connection.execute(insert(mirror_erasures).values(row))
 
     async def _look_again(self, tx: Transaction) -> None:
-        refused_by = await _state(tx.connection, _REFUSED_BY)
+        refused_by = await state_of(tx.connection, _REFUSED_BY)
         if refused_by is not None and refused_by != await _revision(tx):
             await tx.connection.execute(delete(mirror_seen).where(mirror_seen.c.table_name != ERASED))
             await tx.connection.execute(delete(mirror_state).where(mirror_state.c.name == _REFUSED_BY))
 
     async def _note_all(self, tx: Transaction, name: str, stores: Sequence[Mirrored]) -> None:
-        tables = [(store.table.name, store.identity) for store in stores if store.name == name]
-        for table, identity in tables or [(hot_versions.name, ()), (tree_nodes.name, ())]:
-            record = record_in_sql(identity, "mine")
-            await tx.connection.execute(text(_FILL.format(name=name, record=record, now=NOW_IN_SQL, table=table)))
+        tables = [(store.table, store.identity) for store in stores if store.name == name]
+        for table, identity in tables or [(hot_versions, ()), (tree_nodes, ())]:
+            values = {
+                "owner": owner_in_sql(table, "mine"),
+                "record": record_in_sql(identity, "mine"),
+                "now": NOW_IN_SQL,
+            }
+            await tx.connection.execute(text(_FILL.format(name=name, table=table.name, **values)))
+
+
+def _ours(triggers: Iterable[str]) -> set[str]:
+    return {name for name in triggers if name.startswith(TRIGGERS)}
 
 
 def _digests_of(scope: Scope) -> set[str]:
@@ -335,12 +367,3 @@ async def _revision(tx: Transaction) -> str:
 async def _erasures(connection: AsyncConnection) -> list[MirrorErasure]:
     rows = await connection.execute(select(mirror_erasures).order_by(mirror_erasures.c.id))
     return [MirrorErasure(digest=row.digest, id=row.id, erased_at=row.erased_at, follows=row.follows) for row in rows]
-
-
-async def _state(connection: AsyncConnection, name: str) -> str | None:
-    return (await connection.execute(select(mirror_state.c.value).where(mirror_state.c.name == name))).scalar()
-
-
-async def _set_state(tx: Transaction, name: str, value: str) -> None:
-    await tx.connection.execute(delete(mirror_state).where(mirror_state.c.name == name))
-    await tx.connection.execute(insert(mirror_state).values(name=name, value=value))

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
-from sqlalchemy import and_, delete, func, insert, select, update
+from sqlalchemy import and_, delete, func, insert, select, true, tuple_, update
 
 from memory.database import Transaction
 from memory.records import Scope
@@ -86,7 +86,8 @@ class MirrorMerge:
             if rows and store.name in self._stores:
                 await self._stores[store.name].restore(scope, tx, rows)
             elif rows:
-                await tx.connection.execute(insert(store.table), [{**row, **_owner(scope)} for row in rows])
+                owner = _owner(scope) if store.of_people else {}
+                await tx.connection.execute(insert(store.table), [{**row, **owner} for row in rows])
         if news and store.table in (procedures, procedure_versions):
             await _follow_versions(scope, tx)
         return len(news)
@@ -94,13 +95,12 @@ class MirrorMerge:
     async def _remove(self, scope: Scope, tx: Transaction, store: Mirrored, records: Sequence[str]) -> None:
         if not records:
             return
-        mine = in_scope(store.table, scope)
+        mine = in_scope(store.table, scope) if store.of_people else true()
         if store.identity:
-            [column] = store.identity
-            keys = [json.loads(record)[0] for record in records]
-            mine = and_(mine, store.table.c[column].in_(keys))
+            keys = [tuple(json.loads(record)) for record in records]
+            mine = and_(mine, tuple_(*(store.table.c[name] for name in store.identity)).in_(keys))
             if store.source is not None:
-                await self._search.remove(scope, tx, source=store.source, record_ids=keys)
+                await self._search.remove(scope, tx, source=store.source, record_ids=[key[0] for key in keys])
         await tx.connection.execute(delete(store.table).where(mine))
 
     async def _merge_versions(self, scope: Scope, tx: Transaction, store: Mirrored, news: Sequence[Incoming]) -> None:

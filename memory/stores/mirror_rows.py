@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import BigInteger, and_, select, type_coerce
+from sqlalchemy import BigInteger, and_, select, true, type_coerce
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from memory.records import Scope
@@ -29,12 +29,12 @@ async def rows_by_record(
 
     Args:
         connection: where to read.
-        scope: whose.
+        scope: whose; of a store whose rows are about nobody all are read.
         store: which rows.
         records: their identities; None for all.
         kept_alone: leave out what was said off the record.
     """
-    mine = in_scope(store.table, scope)
+    mine = in_scope(store.table, scope) if store.of_people else true()
     if store.identity == ("id",) and records is not None:
         ids = [int(record.strip("[]")) for record in records]
         mine = and_(mine, store.table.c.id.in_(ids))

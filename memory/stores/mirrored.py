@@ -20,12 +20,14 @@ from typing import Any
 from sqlalchemy import Table
 
 from memory.policy.export.json_rows import json_ready
-from memory.records import Source
+from memory.records import Scope, Source
 from memory.schema import (
     account_links,
     audit_log,
     block_versions,
+    channels,
     closed_scopes,
+    community_limits,
     consent,
     entries,
     episodes,
@@ -34,6 +36,7 @@ from memory.schema import (
     hot_versions,
     journal_entries,
     messages,
+    parameter_changes,
     passages,
     preferences,
     procedure_versions,
@@ -49,6 +52,12 @@ CRITICAL = "critical_state"
 
 ERASED = "erased_agents"
 COLD = "cold_memories"
+
+NOBODY = Scope(person="", audience="")
+"""The scope under which what is about nobody is mirrored: the settings of places and of the installation."""
+
+TRIGGERS = "mirror_"
+"""What the names of our triggers begin with."""
 
 _SCOPE = ("person", "audience")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -79,6 +88,11 @@ class Mirrored:
     def remote(self) -> str:
         """The name of its table in the mirror."""
         return f"mirrored_{self.name}"
+
+    @property
+    def of_people(self) -> bool:
+        """Whether its rows are people's data, and have a scope."""
+        return is_of_people(self.table)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -120,6 +134,9 @@ STORES: tuple[Mirrored, ...] = (
     Mirrored(name="closures", table=closed_scopes, identity=()),
     Mirrored(name="links", table=account_links, identity=("other",)),
     Mirrored(name="preferences", table=preferences, identity=()),
+    Mirrored(name="channels", table=channels, identity=("conversation",), ignored=("engaged_at",)),
+    Mirrored(name="limits", table=community_limits, identity=("community", "name")),
+    Mirrored(name="parameter_changes", table=parameter_changes),
     Mirrored(name="reminders", table=reminders, ignored=("claimed_until", "first_tried_at")),
     Mirrored(name="audit", table=audit_log),
     Mirrored(name="sessions", table=sessions, ignored=("last_activity_at",)),
@@ -179,18 +196,28 @@ def _triggers(
     # An update that changes nothing is no news, and telling it would go to and fro between devices for ever.
     changed = " OR ".join(f'OLD."{column}" IS NOT NEW."{column}"' for column in watched)
     for event, when, row in (("INSERT", "", "NEW"), ("UPDATE", f"WHEN {changed} ", "NEW"), ("DELETE", "", "OLD")):
-        trigger = f"mirror_{table.name}_{event.lower()}"
+        trigger = f"{TRIGGERS}{table.name}_{event.lower()}"
         yield (
             trigger,
             f"CREATE TRIGGER {trigger} AFTER {event} ON {table.name} {when}BEGIN "
             "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) VALUES "
-            f"({row}.person, {row}.audience, '{name}', {record_in_sql(identity, row)}, random(), {NOW_IN_SQL}) "
+            f"({owner_in_sql(table, row)}, '{name}', {record_in_sql(identity, row)}, random(), {NOW_IN_SQL}) "
             "ON CONFLICT DO UPDATE SET stamp = excluded.stamp, changed_at = excluded.changed_at; END",
         )
 
 
 NOW_IN_SQL = "CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER)"
 """Milliseconds since 1970."""
+
+
+def is_of_people(table: Table) -> bool:
+    """Whether the rows of a table are people's data, and have a scope."""
+    return "person" in table.columns
+
+
+def owner_in_sql(table: Table, row: str) -> str:
+    """The scope of a row in SQL."""
+    return f"{row}.person, {row}.audience" if is_of_people(table) else "'', ''"
 
 
 def record_in_sql(identity: tuple[str, ...], row: str) -> str:

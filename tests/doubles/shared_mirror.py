@@ -54,6 +54,26 @@ class SharedMirror(MirrorProcess):
         """As the worker answers."""
         return self._replica.since(table, seen, limit=limit)
 
+    async def register(self) -> dict[str, Any]:
+        """As the worker answers."""
+        with self._replica.register() as register:
+            return register.read()
+
+    async def write_word(self, **word: Any) -> None:
+        """Leave a word at once."""
+        with self._replica.register() as register:
+            register.write(**word)
+
+    async def tidy(self, *, away_since: int) -> bool:
+        """Delete marks at once."""
+        with self._replica.register() as register:
+            return register.tidy(away_since=away_since)
+
+    async def records(self, table: str, agents: Sequence[str]) -> list[tuple[str, str]]:
+        """As the worker answers."""
+        with self._replica.register() as register:
+            return register.records(table, agents)
+
     async def forget_copy(self) -> None:
         """There is no copy."""
 

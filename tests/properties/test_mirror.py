@@ -7,7 +7,6 @@ import json
 import tempfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory.database import Database, Transaction, open_database
+from memory.database import Transaction
 from memory.errors import MirrorUnavailable
-from memory.ids import IdSource
-from memory.indexes.sqlite_text import SqliteTextIndex
-from memory.opening.stores import open_stores
-from memory.parameters import MemoryParameters
-from memory.privacy import Due
-from memory.processes.indexer import Indexer
-from memory.processes.mirror_taking import MirrorTaking
-from memory.processes.mirror_telling import MirrorTelling
-from memory.processes.mirroring import Mirroring
 from memory.records import Candidate, Change, NewEntry, Scope
-from memory.services import Stores
-from memory.stores.mirror_merge import MirrorMerge
-from memory.stores.mirrored import STORES, tables_of
-from tests.doubles.shared_mirror import SharedMirror
-from tests.fakes import FakeClock, HashEmbedder, WordTokenCounter
-from tests.new_database import database_in
+from memory.stores.mirrored import STORES
+from tests.doubles.mirror_device import Device, erase, opened
+from tests.fakes import FakeClock
 
 ANN = Scope(person="console:ann", audience="dm")
 WRITES = ("fact", "forget", "entry", "archive", "block", "summary", "document")
@@ -44,58 +31,6 @@ STEPS = st.lists(
 # Both write, one of them again once it knows of the other, and what was told changes.
 APART = [(0, "entry"), (0, "fact"), (0, "exchange"), (1, "exchange"), (0, "block"), (1, "block"), (0, "summary")]
 APART += [(1, "summary"), (0, "archive"), (1, "forget"), (0, "exchange"), (1, "break"), (1, "block")]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
-    """One of the two."""
-
-    name: int
-    database: Database
-    stores: Stores
-    process: SharedMirror
-    mirror: Mirroring
-
-
-async def opened(folder: Path, name: int, clock: FakeClock, stack: AsyncExitStack) -> Device:
-    database = await open_database(await database_in(folder / str(name)))
-    stack.push_async_callback(database.close)
-    ids = IdSource(clock)
-    counter, parameters = WordTokenCounter(), MemoryParameters()
-    stores = open_stores(
-        database,
-        SqliteTextIndex(),
-        embedder=HashEmbedder(),
-        counter=counter,
-        ids=ids,
-        parameters=parameters,
-        clock=clock,
-    )
-    process = SharedMirror(folder / "shared.db", tables_of(STORES))
-    stack.push_async_callback(process.close)
-    indexer = Indexer(stores.search)
-    stack.push_async_callback(indexer.close)
-    shared: dict[str, Any] = {"database": database, "changes": stores.mirror_changes}
-    as_they_are: dict[str, Any] = {"hot": stores.hot, "tree": stores.tree}
-    merge = MirrorMerge((*stores.imported, stores.recall), blocks=stores.blocks, search=stores.search)
-    telling = MirrorTelling(process, **shared, **as_they_are, ids=ids, clock=clock, stores=STORES)
-    taking = MirrorTaking(**shared, **as_they_are, merge=merge, indexer=indexer)
-    mirror = Mirroring(process, **shared, telling=telling, taking=taking, jobs=stores.jobs, clock=clock, stores=STORES)
-
-    async def erase_due(due: Due) -> int:
-        return await erase(database, stores, due)
-
-    await mirror.watch(erase_due=erase_due)
-    return Device(name=name, database=database, stores=stores, process=process, mirror=mirror)
-
-
-async def erase(database: Database, stores: Stores, due: Due) -> int:
-    async with database.transaction() as tx:
-        scopes = await due(tx)
-        for scope in scopes:
-            for store in stores.personal:
-                await store.erase(scope, tx)
-    return len(scopes)
 
 
 async def ann_is_due(_: Transaction) -> Sequence[Scope]:

@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 from bot import command_views as views
 from bot.cli import app
 from bot.coming_back import bring_back
+from bot.config import load_settings
 from memory.errors import BackupFailed, MirrorUnavailable
 from memory.messages import ModelRequest, ToolCall
 from memory.mirror.process import MirrorAddress
@@ -28,11 +29,13 @@ from memory.privacy import ErasureInMirror
 from memory.processes.mirroring import Mirroring
 from memory.records import Change, HotItem, Scope
 from memory.stores.mirrored import STORES, tables_of
+from tests.desk import OPERATOR, Desk
 from tests.doubles.bad_line import BadLine, Trouble, bad_line
 from tests.doubles.turso_server import TursoServer, turso_server
 from tests.fakes import FakeClock, ScriptedModel
 from tests.world import World, running
 
+SETTINGS = load_settings(env_file=None)
 ANN = Scope(person="console:ann", audience="dm")
 BY_HAND = Change(actor="person", reason="test")
 STORY = {
@@ -196,6 +199,36 @@ async def work_on(world: World, project: str) -> None:
     async with world.system.transaction() as tx:
         state = replace(await hot.standing(ANN, tx), projects=(HotItem(text=project, timestamp=at.isoformat()),))
         await hot.write(ANN, tx, state=state, change=BY_HAND, at=at)
+
+
+async def test_a_deletion_reaches_a_machine_that_was_away_for_longer_than_its_mark_is_kept(
+    tmp_path: Path, server: TursoServer
+) -> None:
+    clock = FakeClock()
+    async with device(tmp_path / "a", server, clock) as one, device(tmp_path / "b", server, clock) as away:
+        await talk(one, "tea")
+        await mirror_of(away).exchange()
+        assert await away.system.stores.archival.all(ANN)
+        async with one.system.transaction() as tx:
+            for passage in await one.system.stores.archival.all(ANN):
+                await one.system.stores.archival.withdraw(ANN, tx, source_message=passage.source_message or 0)
+        for _ in range(3):
+            await mirror_of(one).exchange()
+            clock.advance(days=16)
+        assert marks_in(server) == 0
+        await mirror_of(away).exchange()
+        assert await away.system.stores.archival.all(ANN) == []
+        assert "tea" in json.dumps(await memory_of(away))
+
+
+def marks_in(server: TursoServer) -> int:
+    """How many marks of deleted documents the hosted database holds."""
+    connection = sync.connect(":memory:", remote_url=server.url)
+    try:
+        marks = connection.execute("SELECT count(*) FROM mirrored_archival WHERE data IS NULL").fetchall()
+        return int(marks[0][0])
+    finally:
+        connection.close()
 
 
 async def test_a_mirror_that_is_down_for_a_day_gets_everything_afterwards(tmp_path: Path, server: TursoServer) -> None:
@@ -378,10 +411,12 @@ async def test_a_start_on_an_empty_disk_brings_memory_back_before_anybody_is_ans
 ) -> None:
     clock = FakeClock()
     async with device(tmp_path / "a", server, clock) as world:
+        await Desk.of(world).call("memory settings max_conversation_history 10", by=OPERATOR)
         await talk(world, "tea")
     shutil.rmtree(tmp_path / "a")
     async with device(tmp_path / "a", server, clock) as world:
-        await bring_back(world.system)
+        await bring_back(world.system, SETTINGS)
+        assert world.system.in_force.current.max_conversation_history == 10
         assert "rows came back from the mirror" in capsys.readouterr().err
         world.model.default = "You like tea."
         await world.say("Do I like tea today?")
@@ -391,7 +426,7 @@ async def test_a_start_on_an_empty_disk_brings_memory_back_before_anybody_is_ans
         await mirror_of(world).settle()
     server.stop()
     async with device(tmp_path / "b", server, clock) as world:
-        await bring_back(world.system)
+        await bring_back(world.system, SETTINGS)
         assert "Nothing came back from the mirror yet" in capsys.readouterr().err
 
 

@@ -58,6 +58,7 @@ def _in_utc(moment: datetime) -> datetime:
 
 
 Id = Annotated[int, BeforeValidator(_number), Field(ge=1), AfterValidator(_of_the_past)]
+Amount = Annotated[int, BeforeValidator(_number), Field(ge=0, le=2**63 - 1)]
 Count = Annotated[int, Field(ge=0, le=_LARGEST_COUNT)]
 Version = Annotated[int, Field(ge=1, le=_LARGEST_COUNT)]
 Moment = Annotated[AwareDatetime, AfterValidator(_in_utc)]

@@ -161,6 +161,15 @@ async def test_a_worth_that_is_worked_out_anew_is_not_told(world: World) -> None
     assert [one.store for one in await stores.mirror_changes.pending(limit=500)] == []
 
 
+async def test_what_was_said_while_it_was_not_mirrored_is_told_once_it_is_again(world: World) -> None:
+    changes, stores = world.system.stores.mirror_changes, (*STORES, MESSAGES)
+    await changes.watch(STORES)
+    await world.say("I keep quetzals")
+    assert await said_here(world, MESSAGES) == {}
+    await changes.watch(stores)
+    assert "quetzals" in str(await said_here(world, MESSAGES))
+
+
 async def test_what_is_off_the_record_is_never_said(world: World) -> None:
     await world.system.oversight.sittings.off_record(ANN, conversation="console:ann:dm", community=None)
     await world.say("I keep quetzals")
