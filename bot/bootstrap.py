@@ -1,53 +1,26 @@
-"""The composition root: the only module that names concrete classes and adapters.
+"""Brings application and adapters together: the only module that names adapters.
 
-Invariant: nothing is built before the settings are checked, and everything opened here is closed here, in the
-opposite order. Heavy libraries are imported where they are first needed, which keeps the first prompt close.
+Invariant: an adapter is imported only where it is asked for, which keeps the first prompt close.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from bot.action_table import ACTION_TABLE
-from bot.actions import Actions
-from bot.agent import Agent
-from bot.backups import Backups
-from bot.budgets import Budgets
-from bot.command_table import COMMAND_TABLE
-from bot.commands import Commands, Services
+from bot.application import Application, open_application
 from bot.config import Settings
 from bot.disk import wiped_disk
-from bot.fair_slots import FairSlots, QueuedModel
-from bot.following import Following
-from bot.handler import ChatHandler
-from bot.last_seen import LastSeen
-from bot.lifecycle import Application, converse, serve
-from bot.listener import Listener
+from bot.lifecycle import converse, serve
 from bot.logs import configure_logs
-from bot.look_back import LookBack
-from bot.measures import Measures
-from bot.models import Models
 from bot.offline import OFFLINE_NOTICE
-from bot.reminders import Reminders
-from bot.run_time_settings import take_up
-from bot.speaking import SpeakingRules
-from bot.tool_table import toolbox_for
-from bot.tools_channel import ChannelReading
-from bot.tools_mcp import served_tools
-from memory.embedding import MiniLmEmbedder, MiniLmTokenEmbedder
-from memory.multilingual import MultilingualEmbedder
-from memory.ports import Clock, SystemClock
+from memory.ports import SystemClock
 from memory.records import Archive
-from memory.system import open_memory
-from memory.tokens import TiktokenCounter
 
 if TYPE_CHECKING:
     from adapters.discord_adapter import DiscordAdapter
@@ -55,115 +28,6 @@ if TYPE_CHECKING:
 
 # Where a replayed conversation's clock stands before its first message: earlier than any chat platform's messages.
 _LONG_AGO = timedelta(days=365 * 30)
-
-
-@asynccontextmanager
-async def open_application(settings: Settings, *, clock: Clock) -> AsyncIterator[Application]:
-    """Build the application, and close it at the end of the context.
-
-    Args:
-        settings: checked settings.
-        clock: where the time comes from.
-
-    Raises:
-        ConfigurationError: the file of MCP_CONFIG cannot be used.
-        StorageError: the database cannot be used.
-    """
-    async with AsyncExitStack() as stack:
-        slots, measures = FairSlots(settings.parallel_model_calls), Measures()
-        models = Models(settings, clock, measures)
-        chat_model = QueuedModel(models.chat(), slots)
-        stack.push_async_callback(chat_model.close)
-        memory_model = QueuedModel(models.of(settings.memory_model), slots)
-        stack.push_async_callback(memory_model.close)
-        embedder = embedder_of(settings)
-        stack.push_async_callback(embedder.close)
-        parameters = settings.memory_parameters
-        counter = TiktokenCounter()
-        system = await stack.enter_async_context(
-            open_memory(
-                database_url=settings.database_address,
-                embedder=embedder,
-                counter=counter,
-                memory_model=memory_model,
-                parameters=parameters,
-                clock=clock,
-                notes_folder=settings.data_dir / "notes",
-                notes_model=memory_model if settings.anthropic_api_key else None,
-                mirror=settings.mirror,
-            )
-        )
-        await take_up(settings, system)
-        learned = await system.stores.calibration.load(chat_model.name)
-        if learned is not None:
-            ratio, samples = learned
-            counter.resume(ratio=ratio, samples=samples)
-        reading = ChannelReading(system, settings.attachment_limits)
-        servers = served_tools(settings.mcp_config, counter)
-        agent = Agent(
-            model=chat_model,
-            toolbox=toolbox_for(parameters, reading.tools, servers.tools),
-            counter=counter,
-            secret=_secret(settings),
-            measures=measures,
-        )
-        handler = ChatHandler(
-            system=system,
-            agent=agent,
-            clock=clock,
-            admin_reads_dms=settings.slack_admin_reads_dms,
-            attachment_limits=settings.attachment_limits,
-            drafts=settings.stream_replies,
-            measures=measures,
-            budgets=Budgets(
-                system=system,
-                clock=clock,
-                zone=parameters.zone,
-                limits=settings.limits,
-                owners=settings.owners,
-                admins_exempt=settings.limits_spare_admins,
-            ),
-        )
-        commands = Commands(
-            COMMAND_TABLE,
-            Services(
-                system=system,
-                settings=settings,
-                clock=clock,
-                owners=settings.owners,
-                admin_reads_dms=settings.slack_admin_reads_dms,
-                channel_mode=settings.channel_mode,
-            ),
-        )
-        rules = SpeakingRules(access=settings.access, mode=settings.channel_mode, answer_bots=settings.answer_bots)
-        listener = Listener(system=system, rules=rules, clock=clock, refusals=handler.refusals)
-        yield Application(
-            settings=settings,
-            system=system,
-            handler=handler,
-            listener=listener,
-            reading=reading,
-            servers=servers,
-            last_seen=LastSeen(system=system, clock=clock, reach=timedelta(minutes=settings.back_fill_minutes)),
-            look_back=LookBack(system=system, clock=clock, reach=timedelta(days=settings.look_back_days)),
-            measures=measures,
-            slots=slots,
-            breakers=tuple(models.breakers),
-            reminders=Reminders(system=system, clock=clock, sweep_seconds=settings.reminder_sweep_seconds),
-            following=Following(system=system, accept=handler.accept, clock=clock),
-            commands=commands,
-            actions=Actions(ACTION_TABLE, commands),
-            backups=_backups(settings, clock),
-            clock=clock,
-        )
-
-
-def _backups(settings: Settings, clock: Clock) -> Backups | None:
-    file = settings.database_file
-    if settings.backup_dir is None or file is None:
-        return None
-    every = timedelta(hours=settings.backup_every_hours)
-    return Backups(file, settings.backup_dir, every=every, keep=settings.backup_keep, clock=clock)
 
 
 async def run_platforms(settings: Settings) -> None:
@@ -334,19 +198,6 @@ def slack_manifest() -> dict[str, Any]:
     from adapters.slack_manifest import manifest
 
     return manifest()
-
-
-def embedder_of(settings: Settings) -> MiniLmEmbedder | MultilingualEmbedder:
-    """The embedder that is set; whoever asks for it closes it."""
-    if settings.embedder == "multilingual":
-        return MultilingualEmbedder()
-    return MiniLmTokenEmbedder() if settings.late_interaction else MiniLmEmbedder()
-
-
-def _secret(settings: Settings) -> bytes:
-    """The key of the hash by which the model's service tells people apart: nobody else has the API key."""
-    key = settings.anthropic_api_key
-    return hashlib.sha256(key.get_secret_value().encode() if key else b"offline").digest()
 
 
 def _revealed(secret: SecretStr | None) -> str | None:

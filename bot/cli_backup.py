@@ -15,10 +15,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from bot.application import Application
 from bot.backups import TABLES
 from bot.cli_memory import AsJson, DataDir, print_json, with_memory
 from bot.config import load_settings
-from bot.lifecycle import Application
 from bot.logs import configure_logs
 from memory.backup import BackupReport, OnProgress, back_up, put_back
 from memory.errors import BackupFailed

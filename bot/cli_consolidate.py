@@ -14,10 +14,10 @@ import typer
 from rich.console import Console
 from rich.progress import Progress
 
+from bot.application import Application
 from bot.cli_memory import DataDir, print_json, with_memory
 from bot.cli_scope import AgentId, SomePerson, headed, named_scope
 from bot.cli_versions import Audience
-from bot.lifecycle import Application
 from memory.records import ConsolidationReport, Mode, check_person
 
 consolidation_commands = typer.Typer()

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 
 import typer
 
+from bot.application import Application
 from bot.cli_memory import DataDir, print_json, with_memory
 from bot.cli_scope import AgentId, LlmEndpoint, SomePerson, endpoint_at, entry_row, headed, named_scope, noted
 from bot.cli_versions import Audience
 from bot.completion_model import prompt_of
-from bot.lifecycle import Application
 from memory.errors import InvalidInput
 from memory.parameters import TreeMode
 from memory.policy.audience import reach_of_scope

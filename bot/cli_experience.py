@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 
 from bot import experience_views as views
+from bot.application import Application
 from bot.cli_memory import AsJson, DataDir, Person, print_json, with_memory
 from bot.cli_scope import noted
 from bot.cli_versions import Audience, print_text
 from bot.experience_names import chosen
-from bot.lifecycle import Application
 from memory.errors import InvalidInput
 from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope

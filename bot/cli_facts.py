@@ -14,11 +14,11 @@ from typing import Annotated, Any
 import typer
 
 from bot import fact_views as views
+from bot.application import Application
 from bot.cli_memory import AsJson, DataDir, Person, print_json, with_memory
 from bot.cli_scope import noted
 from bot.cli_versions import Audience, Yes, confirm_change, print_text
 from bot.fact_names import chosen_fact, chosen_revision, of_fact
-from bot.lifecycle import Application
 from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope
 from memory.policy.fact_text import graph_triples, nested, profile_lines, sentences

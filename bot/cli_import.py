@@ -17,9 +17,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bot.application import Application
 from bot.bootstrap import open_archive
 from bot.cli_memory import AsJson, DataDir, print_json, with_memory
-from bot.lifecycle import Application
 from memory.errors import InvalidInput
 from memory.processes.archive_importer import ArchiveReceipt
 from memory.processes.importer import ImportReceipt

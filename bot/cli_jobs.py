@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from bot.application import Application
 from bot.cli_memory import AsJson, DataDir, Person, print_json, with_memory
-from bot.lifecycle import Application
 from memory.errors import InvalidInput
 from memory.records import check_person
 

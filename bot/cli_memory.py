@@ -18,11 +18,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from bot.bootstrap import open_application
+from bot.application import Application, open_application
 from bot.cli_scope import noted
 from bot.command_views import IN_MIRROR, NOT_SEARCHED
 from bot.config import load_settings
-from bot.lifecycle import Application
 from bot.logs import configure_logs
 from memory.errors import DatabaseUnavailable, InvalidInput
 from memory.oversight import Overview

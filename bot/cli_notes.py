@@ -12,11 +12,11 @@ from typing import Annotated, Any
 
 import typer
 
+from bot.application import Application
 from bot.cli_distill import read_text_file
 from bot.cli_memory import DataDir, print_json, with_memory
 from bot.cli_scope import AgentId, LlmEndpoint, SomePerson, endpoint_at, headed, named_scope, noted
 from bot.cli_versions import Audience
-from bot.lifecycle import Application
 from memory.policy.completeness import Completeness, completeness_of
 from memory.policy.daily_notes import note_name, own_part
 

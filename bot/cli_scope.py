@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bot.lifecycle import Application
+from bot.application import Application
 from memory.errors import DatabaseUnavailable, InvalidInput
 from memory.policy.audience import scope_of
 from memory.ports import ChatModel

@@ -13,10 +13,10 @@ from typing import Annotated, Any
 
 import typer
 
+from bot.application import Application
 from bot.cli_memory import DataDir, print_json, with_memory
 from bot.cli_scope import AgentId, SomePerson, entry_row, headed, named_scope, noted
 from bot.cli_versions import Audience
-from bot.lifecycle import Application
 from memory.errors import InvalidInput
 from memory.policy.audience import reach_of_scope
 from memory.policy.category_tree import inclusive, pretty

@@ -13,8 +13,8 @@ import typer
 from rich.console import Console
 
 from bot import command_views as views
+from bot.application import Application
 from bot.cli_memory import AsJson, DataDir, Person, print_json, with_memory
-from bot.lifecycle import Application
 from memory.errors import InvalidInput
 from memory.policy.audience import reach_of_person, reach_of_scope
 from memory.policy.diff import diff_lines

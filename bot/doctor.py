@@ -16,8 +16,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from bot.application import embedder_of, open_application
 from bot.backups import backups_in
-from bot.bootstrap import ask_platforms, embedder_of, open_application
+from bot.bootstrap import ask_platforms
 from bot.config import ConfigurationError, Settings
 from bot.disk import existing, file_system, wiped_disk
 from bot.tool_table import toolbox_for

@@ -10,34 +10,17 @@ from __future__ import annotations
 import asyncio
 import gc
 import signal
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
-from bot.actions import Actions
-from bot.backups import Backups
+from bot.application import Application
 from bot.chat import ChannelAdapter, PlatformAdapter
-from bot.circuit_breaker import CircuitBreaker
 from bot.coming_back import bring_back
-from bot.commands import Commands
-from bot.config import Settings
-from bot.fair_slots import FairSlots
-from bot.following import Following
-from bot.handler import ChatHandler
-from bot.last_seen import LastSeen
-from bot.listener import Listener
-from bot.look_back import LookBack
 from bot.loop_watch import watching_the_loop
-from bot.measures import Measures
-from bot.reminders import Reminders
 from bot.scheduler import Scheduler
-from bot.tools_channel import ChannelReading
-from bot.tools_mcp import McpServers
-from memory.ports import Clock
-from memory.system import MemorySystem
 
 if TYPE_CHECKING:
     from bot.web import Handler
@@ -54,34 +37,6 @@ _EMBEDDING_SECONDS = 5.0
 _GARBAGE_THRESHOLDS = (700, 10, 10)  # Python's own; while it starts, the first one is higher
 _MIRROR_LOOK_SECONDS = 5.0
 _MIRROR_END_SECONDS = 5.0  # for what the mirror does not have yet when the process is to end
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Application:
-    """The parts that every way of running shares."""
-
-    settings: Settings
-    system: MemorySystem
-    handler: ChatHandler
-    reading: ChannelReading
-    servers: McpServers
-    reminders: Reminders
-    listener: Listener
-    following: Following
-    commands: Commands
-    actions: Actions
-    backups: Backups | None
-    clock: Clock
-    last_seen: LastSeen
-    look_back: LookBack
-    measures: Measures
-    slots: FairSlots
-    breakers: tuple[CircuitBreaker, ...]
-
-    def attach(self, channels: Mapping[str, ChannelAdapter]) -> None:
-        """Say how answers travel: adapters by platform, or by conversation key where one serves a single one."""
-        for part in (self.handler, self.reminders, self.reading):
-            part.attach(channels)
 
 
 class ConsoleChannel(ChannelAdapter, Protocol):

@@ -19,7 +19,7 @@ from bot.config import ConfigurationError
 from bot.metrics import CONTENT_TYPE, Observed, metrics_page
 
 if TYPE_CHECKING:
-    from bot.lifecycle import Application
+    from bot.application import Application
 
 _log = structlog.get_logger(__name__)
 

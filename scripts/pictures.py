@@ -27,11 +27,10 @@ from adapters.slack_views import below as below_on_slack
 from adapters.slack_views import home_view
 from adapters.text import split
 from bot.actions import Press
-from bot.bootstrap import open_application
+from bot.application import Application, open_application
 from bot.chat import Conversation
 from bot.commands import Caller, CommandReply, Group, Invocation
 from bot.config import load_settings
-from bot.lifecycle import Application
 from bot.logs import configure_logs
 from scripts.drawing import drawn_discord, drawn_slack
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from bot.bootstrap import open_application
+from bot.application import open_application
 from bot.config import load_settings
 from bot.lifecycle import converse
 from memory.errors import DatabaseUnavailable

@@ -8,7 +8,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from adapters.console import ConsoleAdapter, ReplayClock
-from bot.bootstrap import open_application
+from bot.application import open_application
 from bot.config import load_settings
 from bot.lifecycle import converse
 
