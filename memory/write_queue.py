@@ -73,7 +73,7 @@ class WriteQueue:
         write = _Write(work=work, done=asyncio.get_running_loop().create_future())
         self._waiting.append(write)
         if self._taking is None or self._taking.done():
-            self._taking = asyncio.create_task(self._take(), name="writes")
+            self._begin()
         return write.done
 
     def withdraw(self, done: asyncio.Future[Any]) -> bool:
@@ -86,9 +86,18 @@ class WriteQueue:
     async def close(self) -> None:
         """End the thread, after what waits."""
         self._closed = True
-        if self._taking is not None:
+        while self._taking is not None and not self._taking.done():
             await asyncio.wait([self._taking])
         await asyncio.to_thread(self._thread.shutdown)
+
+    def _begin(self) -> None:
+        self._taking = asyncio.create_task(self._take(), name="writes")
+        self._taking.add_done_callback(self._go_on)
+
+    def _go_on(self, ended: asyncio.Task[None]) -> None:
+        """Whoever cancels the task cancels nobody's write: a new one takes what waits still."""
+        if self._waiting and self._taking is ended:
+            self._begin()
 
     async def _take(self) -> None:
         while self._waiting:
@@ -157,6 +166,10 @@ def _part(connection: Connection, write: _Write[Any]) -> _Part:
 
 
 def _tell(together: Sequence[_Write[Any]], writing: asyncio.Future[list[_Part]]) -> None:
+    if writing.cancelled():  # what became of it is not known, but nobody must wait for it
+        for write in together:
+            write.done.cancel()
+        return
     failure = writing.exception()
     parts = [_Part(error=failure)] * len(together) if failure is not None else writing.result()
     for write, part in zip(together, parts, strict=True):

@@ -171,6 +171,21 @@ async def test_whoever_gives_up_waiting_more_than_once_keeps_nobody_else_from_he
     assert await models(database) == ["impatient", "patient"]
 
 
+async def test_what_waits_is_written_also_where_the_task_that_sees_to_it_is_cancelled(
+    database: Database, held: Held
+) -> None:
+    waiting = [noting(database, f"m{number}") for number in range(3)]
+    await asyncio.sleep(0)
+    for _ in range(2):  # while it waits for what is being written, and while it waits for its turn
+        [seeing_to_it] = [task for task in asyncio.all_tasks() if task.get_name() == "writes"]
+        seeing_to_it.cancel()
+        await asyncio.wait([seeing_to_it])
+        await asyncio.sleep(0)
+    await held.let_go()
+    await asyncio.wait_for(asyncio.gather(*waiting), 10)
+    assert await models(database) == ["m0", "m1", "m2"]
+
+
 async def test_closing_writes_what_waits_and_takes_nothing_more(tmp_path: Path) -> None:
     database = await open_database(await database_in(tmp_path))
     writes = [noting(database, f"m{number}") for number in range(20)]
