@@ -56,6 +56,7 @@ class DiscordAdapter:
         shards: parts into which the connection is split; None for as many as Discord recommends.
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
         heartbeat_timeout: seconds without a sign of life from the gateway after which the connection is renewed.
+        identify_pause: seconds before a further session is begun, of which Discord allows one in five seconds.
     """
 
     platform = PLATFORM
@@ -76,6 +77,7 @@ class DiscordAdapter:
         shards: int | None = 1,
         guild_ready_timeout: float = 2.0,
         heartbeat_timeout: float = 60.0,
+        identify_pause: float = 5.0,
     ) -> None:
         self._token = token
         self._intake = DiscordIntake(
@@ -92,6 +94,7 @@ class DiscordAdapter:
         self._shards = shards
         self._guild_ready_timeout = guild_ready_timeout
         self._heartbeat_timeout = heartbeat_timeout
+        self._identify_pause = identify_pause
         self._client: DiscordClient | None = None
         self._connection: asyncio.Task[None] | None = None
         self._delivery = DiscordDelivery(lambda: self._client)
@@ -129,6 +132,7 @@ class DiscordAdapter:
             message_content=message_content,
             guild_ready_timeout=self._guild_ready_timeout,
             heartbeat_timeout=self._heartbeat_timeout,
+            identify_pause=self._identify_pause,
             shards=self._shards,
         )
         self._client = client

@@ -5,6 +5,7 @@ Invariant: nothing that a model writes pings anybody but whom it answers.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 
 import discord
@@ -33,6 +34,7 @@ class DiscordClient(ChangeEvents):
         message_content: whether to ask for the texts of all messages.
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
         heartbeat_timeout: seconds without a sign of life from the gateway after which the connection is renewed.
+        identify_pause: seconds before a further session is begun.
         shards: parts into which the connection is split; None for as many as Discord recommends.
     """
 
@@ -45,6 +47,7 @@ class DiscordClient(ChangeEvents):
         message_content: bool,
         guild_ready_timeout: float,
         heartbeat_timeout: float,
+        identify_pause: float,
         shards: int | None,
     ) -> None:
         discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False  # nobody misses its voice
@@ -65,7 +68,12 @@ class DiscordClient(ChangeEvents):
             shard_count=shards,
         )
         self._intake = intake
+        self._identify_pause = identify_pause
         self.tree = None if commands is None else SlashCommands(self, commands, actions or Actions((), commands))
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        if not initial:
+            await asyncio.sleep(self._identify_pause)
 
     async def setup_hook(self) -> None:
         if self.tree is not None:
@@ -92,15 +100,25 @@ class DiscordClient(ChangeEvents):
         else:
             await super().on_error(event_method, *args, **kwargs)
 
-    async def on_disconnect(self) -> None:
-        self._intake.lost()
+    async def on_shard_disconnect(self, shard_id: int) -> None:
+        self._intake.lost(shard_id)
 
-    async def on_resumed(self) -> None:
-        self._intake.resumed()
+    async def on_shard_connect(self, shard_id: int) -> None:
+        self._intake.renewed(shard_id)
+
+    async def on_shard_resumed(self, shard_id: int) -> None:
+        self._intake.resumed(shard_id)
+
+    async def on_shard_ready(self, _: int) -> None:
+        if self.is_ready() and len(self.shards) > 1:  # of one shard's new session ``on_ready`` does not tell
+            await self._catch_up()
 
     async def on_ready(self) -> None:
         _log.info("discord_ready", servers=len(self.guilds), message_content=self.intents.message_content)
         await self.follow(servers_of(self))
+        await self._catch_up()
+
+    async def _catch_up(self) -> None:
         if self.user is not None:
             await self._intake.catch_up(self, self.user)
 

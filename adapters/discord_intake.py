@@ -15,7 +15,7 @@ from typing import TypeVar
 import discord
 import structlog
 
-from adapters.discord_catching_up import missed_messages
+from adapters.discord_catching_up import ChannelsLeft, missed_messages
 from adapters.discord_looking_back import untold_changes
 from adapters.discord_message import PLATFORM, heard_in
 from bot.changes import OnChange, PlatformChange
@@ -60,6 +60,9 @@ class DiscordIntake:
         self._order = asyncio.Lock()
         self._storing: set[asyncio.Task[object]] = set()
         self._catching_up: set[asyncio.Task[None]] = set()
+        self._sessions = 0
+        self._is_look_owed = True
+        self._away: set[int] = set()
         self._is_stopped = False
 
     async def receive(self, message: discord.Message, me: discord.ClientUser) -> None:
@@ -72,14 +75,26 @@ class DiscordIntake:
         """Have a change followed, after what was said before it."""
         await self._to_its_end(self._follow(change))
 
-    def lost(self) -> None:
-        """The connection is away: from now on something may be missed."""
+    def lost(self, shard: int) -> None:
+        """A shard's connection is away: from now on something may be missed."""
+        self._away.add(shard)
         if self._last_seen is not None:
             self._last_seen.lost(PLATFORM)
 
-    def resumed(self) -> None:
-        """The connection is back, and Discord has told all that happened meanwhile."""
-        if self._last_seen is not None and not self._catching_up:
+    def resumed(self, shard: int) -> None:
+        """It is back, and Discord has told all that happened meanwhile."""
+        self._away.discard(shard)
+        self._caught_up()
+
+    def renewed(self, shard: int) -> None:
+        """It is back, but of what happened meanwhile nothing is told any more."""
+        self._away.discard(shard)
+        self._sessions += 1
+        self._is_look_owed = True
+
+    def _caught_up(self) -> None:
+        """Nothing is missed any more, if no shard is away and what was missed before has been asked for."""
+        if self._last_seen is not None and not self._away and not self._is_look_owed:
             self._last_seen.caught_up(PLATFORM)
 
     async def catch_up(self, client: discord.Client, me: discord.ClientUser) -> None:
@@ -96,10 +111,13 @@ class DiscordIntake:
     def start(self) -> None:
         """There is to be a connection: look for what was missed whenever it has been away."""
         self._is_stopped = False
+        self._away.clear()
 
     def stop(self) -> None:
         """Look for nothing more that was missed."""
         self._is_stopped = True
+        if self._last_seen is not None:
+            self._last_seen.lost(PLATFORM)
         for catching_up in self._catching_up:
             catching_up.cancel()
 
@@ -131,14 +149,25 @@ class DiscordIntake:
         if self._look_back is not None:
             changes = await self._follow_untold(client, me, self._look_back)
         if self._last_seen is not None:
-            async for message in missed_messages(client, self._last_seen):
+            late = await self._take_in_missed(client, me, self._last_seen)
+        if late or changes:
+            _log.info("discord_caught_up", messages=late, changes=changes)
+
+    async def _take_in_missed(self, client: discord.Client, me: discord.ClientUser, last_seen: LastSeen) -> int:
+        """Take in what was said; how much of it was new and for us."""
+        sessions, late = self._sessions, 0
+        try:
+            async for message in missed_messages(client, last_seen):
                 heard = heard_in(message, me)
                 if heard is not None:
                     heard = replace(heard, message=replace(heard.message, late=True))
                     late += await self._to_its_end(self._take_in(heard))
-            self._last_seen.caught_up(PLATFORM)
-        if late or changes:
-            _log.info("discord_caught_up", messages=late, changes=changes)
+        except ChannelsLeft as left:
+            _log.warning("discord_catching_up_unfinished", error=str(left))
+        else:
+            self._is_look_owed = sessions != self._sessions  # where another session was lost, its own look is
+            self._caught_up()
+        return late
 
     async def _follow_untold(self, client: discord.Client, me: discord.ClientUser, look_back: LookBack) -> int:
         """Follow what was changed, as far as it is found in time: what was said waits for that."""

@@ -182,7 +182,12 @@ class SlackAdapter:
     async def _begin_to_receive(self, app: AsyncApp) -> None:
         if self._app_token:
             self._socket = SocketConnection(
-                app, self._client, self._app_token, logger=self._logger, on_return=self._catch_up
+                app,
+                self._client,
+                self._app_token,
+                logger=self._logger,
+                on_return=self._catch_up,
+                on_loss=self._lost,
             )
             await self._socket.open()
             if self._stopped.is_set():
@@ -195,6 +200,10 @@ class SlackAdapter:
     def _catch_up(self) -> None:
         if self._catching_up is not None and not self._stopped.is_set():
             self._catching_up.begin()
+
+    def _lost(self) -> None:
+        if self._catching_up is not None:
+            self._catching_up.lost()
 
     def _take_calls(self, table: Commands, identity: AsyncSlackResponse, directory: SlackDirectory) -> None:
         actions = self._action_table or Actions((), table)

@@ -1,7 +1,8 @@
 """What happened in Slack while the connection was away: events of it are sent for some minutes, and then never again.
 
 Each conversation that went on lately is asked for once: what is new in it is taken in and marked as late; what was
-edited or deleted, seen by what is kept of it, is followed as if it had just happened.
+edited or deleted, seen by what is kept of it, is followed as if it had just happened. Slack does not tell in which of
+the others something was said; the newest of them are asked too.
 
 Invariant: one look at a time, bounded in conversations, messages and time; it gives up where Slack would have it wait
 for long, and leaves to the next look what it did not come to.
@@ -11,18 +12,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
 import structlog
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack_changes import change_of_shown, channel_key
-from adapters.slack_errors import TRANSPORT_ERRORS, error_code, retry_after
+from adapters.slack_errors import TRANSPORT_ERRORS, error_code, perhaps_delivered, retry_after
 from adapters.slack_events import address_at, ts_of
-from adapters.slack_history import Shown, shown_since
+from adapters.slack_history import Shown, conversations_of, shown_since
 from adapters.slack_intake import SlackIntake
 from bot.changes import MessagesDeleted
 from bot.last_seen import LastSeen
@@ -33,6 +36,10 @@ from memory.ports import Sleep
 _PLATFORM = "slack"
 _TRIES = 3
 _LONGEST_WAIT = 300.0  # seconds in one look, where Slack limits how often it is asked
+_MOST_KNOWN = 200  # conversations in which something was heard, the latest first
+_MOST_NEW = 50  # and others, the newest first
+
+_Answer = TypeVar("_Answer")
 
 _log = structlog.get_logger(__name__)
 
@@ -92,20 +99,28 @@ class SlackCatchingUp:
         self._running: asyncio.Task[None] | None = None
         self._again = False
         self._is_stopped = False
+        self._is_away = False
         self._waited = 0.0
+        self._left = 0  # what could not be asked
         self._settled = asyncio.Event()
 
     def begin(self) -> None:
         """The connection is there (again): catch up in the background."""
         if self._is_stopped:  # a connection that comes back while all is being closed
             return
-        self._last_seen.lost(_PLATFORM)
+        self.lost()
+        self._is_away = False
         if self._running is not None and not self._running.done():
             self._again = True
             return
         self._settled.clear()
         self._running = asyncio.create_task(self._run())
         self._running.add_done_callback(self._ended)
+
+    def lost(self) -> None:
+        """The connection is away: from now on something may be missed."""
+        self._is_away = True
+        self._last_seen.lost(_PLATFORM)
 
     async def settled(self) -> None:
         """Wait until a look has come to its end since the connection was there last."""
@@ -114,6 +129,7 @@ class SlackCatchingUp:
     async def stop(self) -> None:
         """Look for nothing more; what is still missing is found after the next start."""
         self._is_stopped = True
+        self.lost()
         if self._running is not None:
             self._running.cancel()
             await asyncio.wait({self._running})
@@ -126,10 +142,13 @@ class SlackCatchingUp:
                 break
 
     async def _catch_up(self) -> None:
-        places = deque(await self._places())
+        absent_since = await self._last_seen.absent_since(_PLATFORM)
+        places = deque(await self._places(absent_since))
         late = changes = 0
-        self._waited = 0.0
+        self._waited, self._left = 0.0, 0
         try:
+            if absent_since is not None:
+                places += await self._never_heard({place.key for place in places}, absent_since)
             while places:
                 place = places.popleft()
                 shown = await self._shown(place)
@@ -137,40 +156,64 @@ class SlackCatchingUp:
                     changes += await self._follow(place, shown)
                     late += await self._take_in(place, shown, places)
         except _GivenUp:
-            _log.warning("slack_catching_up_given_up", left=len(places) + 1)
-        else:
+            self._left += len(places) + 1
+        if self._left:
+            _log.warning("slack_catching_up_unfinished", left=self._left)
+        elif not (self._again or self._is_away):
             self._last_seen.caught_up(_PLATFORM)
         if late or changes:
             _log.info("slack_caught_up", messages=late, changes=changes)
 
-    async def _places(self) -> list[_Place]:
+    async def _places(self, absent_since: datetime | None) -> list[_Place]:
+        """The conversations in which something was heard, or that went on, lately."""
         seen, earliest = await self._last_seen.on(_PLATFORM), ts_of(self._last_seen.not_before)
+        seen = dict(list(seen.items())[:_MOST_KNOWN])
         found = []
         for key in dict.fromkeys((*seen, *await self._look_back.conversations(_PLATFORM))):
             kept = await self._look_back.posts(key)
-            since = max(seen[key].message, earliest) if key in seen else None
+            since = None if absent_since is None else ts_of(absent_since)
+            if key in seen:
+                since = max(seen[key].message, earliest)
             if key.split(":")[1] == self._team and (kept or since is not None):
                 found.append(_Place(key=key, seen=since, kept=kept))
         return found
 
+    async def _never_heard(self, known: Collection[str], absent_since: datetime) -> list[_Place]:
+        """The newest of the conversations that nothing is known of. Raises _GivenUp."""
+        channels = await self._asked(partial(conversations_of, self._client), "conversations") or ()
+        keys = [channel_key(self._team, channel["id"]) for channel in channels]
+        new = [key for key in keys if key not in known]
+        return [_Place(key=key, seen=ts_of(absent_since), kept={}) for key in new[:_MOST_NEW]]
+
     async def _shown(self, place: _Place) -> Shown | None:
         """What Slack shows of a conversation; None where it shows nothing. Raises _GivenUp."""
+        look = partial(shown_since, self._client, address_at(place.key), oldest=place.oldest)
+        return await self._asked(look, place.key)
+
+    async def _asked(self, ask: Callable[[], Awaitable[_Answer]], about: str) -> _Answer | None:
+        """What Slack answers, in the end; None where it does not, or not now. Raises _GivenUp."""
         for _ in range(_TRIES):
             try:
-                return await shown_since(self._client, address_at(place.key), oldest=place.oldest)
+                return await ask()
             except SlackApiError as error:
                 wait = retry_after(error)
-                if wait is None:
-                    _log.info("missed_channel_skipped", channel=place.key, error=error_code(error))
+                if wait is not None:
+                    await self._wait(wait)
+                    continue
+                _log.info("missed_channel_skipped", channel=about, error=error_code(error))
+                if not perhaps_delivered(error):
                     return None
-                self._waited += wait
-                if self._waited > _LONGEST_WAIT:
-                    break
-                await self._sleep(wait)
             except TRANSPORT_ERRORS as error:
-                _log.info("missed_channel_skipped", channel=place.key, error=type(error).__name__)
-                return None
-        raise _GivenUp
+                _log.info("missed_channel_skipped", channel=about, error=type(error).__name__)
+        self._left += 1
+        return None
+
+    async def _wait(self, seconds: float) -> None:
+        """Wait as Slack says, as long as it does not add up. Raises _GivenUp."""
+        self._waited += seconds
+        if self._waited > _LONGEST_WAIT:
+            raise _GivenUp
+        await self._sleep(seconds)
 
     async def _follow(self, place: _Place, shown: Shown) -> int:
         """Follow what was changed; how much that was."""

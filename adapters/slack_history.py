@@ -66,6 +66,27 @@ async def recent_posts(client: AsyncWebClient, conversation: Conversation, *, li
         raise HistoryUnreadable("Slack did not answer in time.") from error
 
 
+async def conversations_of(client: AsyncWebClient) -> Sequence[Raw]:
+    """The conversations that the bot is in, the newest first, as far as Slack names them in a few answers.
+
+    Raises:
+        SlackApiError: Slack does not name them, or not now.
+        aiohttp.ClientError, TimeoutError: it did not answer.
+    """
+    found: list[Raw] = []
+    cursor: str | None = None
+    async with asyncio.timeout(_PATIENCE):
+        for _ in range(_MOST_PAGES):
+            answer = await client.users_conversations(
+                types="public_channel,private_channel,mpim,im", exclude_archived=True, limit=_PAGE, cursor=cursor
+            )
+            found += answer.get("channels") or ()
+            cursor = (answer.get("response_metadata") or {}).get("next_cursor")
+            if not cursor:
+                break
+    return sorted(found, key=lambda channel: channel.get("created") or 0, reverse=True)
+
+
 async def shown_since(client: AsyncWebClient, address: Address, *, oldest: str) -> Shown:
     """A thread from a message on, or the latest messages of what stands outside of threads, no further back than that.
 

@@ -38,6 +38,7 @@ class SocketConnection:
         app_token: the app-level token.
         logger: where the library writes.
         on_return: told when the connection is there, the first time and after each break. Does not raise.
+        on_loss: told when the connection is not there, perhaps more than once. Does not raise.
         check_every: seconds between two looks at the connection.
         give_up_after: seconds without a connection after which it is opened anew.
     """
@@ -50,6 +51,7 @@ class SocketConnection:
         *,
         logger: logging.Logger,
         on_return: Callable[[], None],
+        on_loss: Callable[[], None],
         check_every: float = 10.0,
         give_up_after: float = 60.0,
     ) -> None:
@@ -59,7 +61,9 @@ class SocketConnection:
         logger.addFilter(_PLAINLY)
         self._logger = logger
         self._on_return = on_return
+        self._on_loss = on_loss
         self._is_renewed = False
+        self._is_away = False
         self._check_every = check_every
         self._give_up_after = give_up_after
         self._handler: AsyncSocketModeHandler | None = None
@@ -93,6 +97,9 @@ class SocketConnection:
         while True:
             await asyncio.sleep(self._check_every)
             away = 0.0 if self.connected else away + self._check_every
+            if away:
+                self._is_away = True
+                self._on_loss()
             if away >= self._give_up_after:
                 await self._reopen()
                 away = 0.0
@@ -140,6 +147,7 @@ class SocketConnection:
             case "disconnect":
                 self._is_renewed = True
             case "hello":
-                renewed, self._is_renewed = self._is_renewed, False
-                if not renewed:
+                is_break = self._is_away or not self._is_renewed
+                self._is_away = self._is_renewed = False
+                if is_break:
                     self._on_return()

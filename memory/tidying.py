@@ -15,7 +15,7 @@ _FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from b
 _FINISHED_REMINDERS_KEPT = timedelta(days=30)
 _IDLE = timedelta(days=1)  # a document read later than this is never forgotten yet
 _USAGE_KEPT = timedelta(days=60)
-_CHANNELS_KNOWN = timedelta(days=30)
+_CHANNELS_KNOWN = timedelta(days=365)
 _SCOPES_AT_ONCE = 100
 
 

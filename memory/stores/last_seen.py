@@ -1,5 +1,7 @@
 """The last message that was seen in each channel, so that what was missed can be asked for.
 
+Under a platform's own name stands when the bot was there last, with no message.
+
 Invariant: ids and times alone; a channel that has been silent for long is forgotten.
 """
 
@@ -43,6 +45,13 @@ class LastSeenStore:
         query = select(table).where(table.c.at >= moment).order_by(table.c.at.desc())
         async with self._database.read() as connection:
             return {row.channel: Seen(message=row.message, at=row.at) for row in await connection.execute(query)}
+
+    async def of(self, channel: str) -> Seen | None:
+        """What was seen last in a channel; None where nothing was."""
+        query = select(table).where(table.c.channel == channel)
+        async with self._database.read() as connection:
+            row = (await connection.execute(query)).first()
+        return None if row is None else Seen(message=row.message, at=row.at)
 
     async def note(self, tx: Transaction, seen: Mapping[str, Seen]) -> None:
         """Note the last message of some channels, by channel."""

@@ -18,7 +18,7 @@ from bot.look_back import LookBack
 from tests.desk import learning
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
-from tests.doubles.discord_world import Member
+from tests.doubles.discord_world import FORUM, VOICE, Member
 from tests.fakes import START, FakeClock, ScriptedModel
 from tests.world import World, running
 
@@ -56,6 +56,7 @@ async def bot(
             api_url=discord.api_url,
             gateway_url=discord.gateway_url,
             guild_ready_timeout=0.05,
+            identify_pause=0,
             last_seen=last_seen,
             look_back=LookBack(system=world.system, clock=clock, reach=look_back),
             shards=shards,
@@ -135,6 +136,66 @@ async def test_a_session_that_begins_while_the_bot_stops_asks_for_nothing(
     async with bot(tmp_path, discord, clock):
         await discord.until_sent(2)
     assert late(discord) == [False, True]
+
+
+async def test_what_was_said_where_the_bot_never_heard_anything_is_found_too(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, garden, hello = discord.add_user("ann"), discord.add_guild("Garden"), discord.bot.mention
+    general, silent = discord.add_channel(garden, "general"), discord.add_channel(garden, "silent")
+    voice, closed = discord.add_channel(garden, "voice", kind=VOICE), discord.add_channel(garden, "closed", hidden=True)
+    thread = discord.add_thread(discord.add_channel(garden, "forum", kind=FORUM), "post")
+    await discord.post(general, ann, f"{hello} Is nobody here yet?")
+    clock.advance(minutes=10)
+    async with bot(tmp_path, discord, clock) as (_, adapter):  # the first time: nothing is known to be missed
+        await adapter.catch_up()
+    clock.advance(minutes=10)
+    for channel in (general, voice, thread, closed):
+        await discord.post(channel, ann, f"{hello} Are you there?")
+    for _ in range(2):
+        async with bot(tmp_path, discord, clock) as (_, adapter):
+            await adapter.catch_up()
+    assert sorted(sent["channel_id"] for sent in discord.sent) == sorted([general.id, voice.id, thread.id])
+    assert late(discord) == [True] * 3
+    assert not silent.messages
+
+
+async def test_one_shard_that_lost_its_session_is_caught_up_with(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    discord.shards, ann, hello = 2, discord.add_user("ann"), discord.bot.mention
+    garden = discord.add_guild("Garden")
+    general = discord.add_channel(garden, "general")
+    async with bot(tmp_path, discord, clock, shards=None) as (_, adapter):
+        await adapter.catch_up()
+        await discord.gateway.lose_session(shard=(int(garden.id) >> 22) % 2)
+        await discord.post(general, ann, f"{hello} Are you there?")
+        await discord.until_sent(1)
+    assert late(discord) == [True]
+
+
+async def test_a_channel_that_does_not_answer_is_asked_again_after_the_next_break(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, garden, hello = discord.add_user("ann"), discord.add_guild("Garden"), discord.bot.mention
+    general, other = discord.add_channel(garden, "general"), discord.add_channel(garden, "other")
+    async with bot(tmp_path, discord, clock, look_back=timedelta(0)) as (_, adapter):
+        for channel in (general, other):
+            await discord.post(channel, ann, f"{hello} Hello.")
+        await discord.until_sent(2)
+        await adapter.catch_up()
+    for channel in (general, other):
+        await discord.post(channel, ann, f"{hello} Are you there?")
+    forbidden = Scripted(status=400, body={"message": "Not now", "code": 0})
+    discord.script("GET", f"/channels/{general.id}/messages$", forbidden, forbidden)
+    async with bot(tmp_path, discord, clock, look_back=timedelta(0)):
+        await discord.until_sent(3)
+        await discord.post(general, ann, f"{hello} And now?")
+        await discord.until_sent(4)
+        await discord.gateway.lose_session()
+        await discord.until_sent(5)
+    assert [sent["channel_id"] for sent in discord.sent[2:]] == [other.id, general.id, general.id]
+    assert late(discord)[2:] == [True, False, True]
 
 
 @pytest.mark.parametrize("case", [(HOUR, 50, 2), (HOUR, 70, 1), (timedelta(0), 1, 1)])

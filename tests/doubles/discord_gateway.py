@@ -70,18 +70,21 @@ class Gateway:
     def connected(self) -> bool:
         return any(session.socket is not None for session in self._sessions.values())
 
-    async def drop(self, code: int = 4000) -> None:
-        """Close the gateway's socket; the session can be resumed, and events keep for it."""
-        for session in self._sessions.values():
+    async def drop(self, code: int = 4000, *, shard: int | None = None) -> None:
+        """Close the gateway's socket, or that of one shard; the session can be resumed, and events keep for it."""
+        for session in self._of(shard):
             socket, session.socket = session.socket, None
             if socket is not None:
                 await socket.close(code=code)
 
-    async def lose_session(self) -> None:
-        """Close the gateway's socket; what happens until the bot is back is never told to it."""
-        for session in self._sessions.values():
+    async def lose_session(self, *, shard: int | None = None) -> None:
+        """Close the gateway's socket, or one shard's; what happens until the bot is back is never told to it."""
+        for session in self._of(shard):
             session.id += "-lost"
-        await self.drop()
+        await self.drop(shard=shard)
+
+    def _of(self, shard: int | None) -> list[_Session]:
+        return [session for number, session in self._sessions.items() if shard in (None, number)]
 
     async def repeat_ready(self) -> None:
         """Announce everything anew, as after a session that was lost."""

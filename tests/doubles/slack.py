@@ -513,6 +513,7 @@ class SlackDouble:
             "files.completeUploadExternal": self._share_file,
             "files.getUploadURLExternal": self._announce_file,
             "users.info": self._user_info,
+            "users.conversations": self._conversations,
         }
         if method not in actions:
             return {"ok": False, "error": "unknown_method"}
@@ -637,6 +638,9 @@ class SlackDouble:
     def _channel_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
         channel = self.channels.get(params["channel"])
         return {"channel": channel} if channel else {"ok": False, "error": "channel_not_found"}
+
+    def _conversations(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        return {"channels": [channel for channel in self.channels.values() if channel.get("is_member")]}
 
     def _file_info(self, params: Mapping[str, Any]) -> dict[str, Any]:
         file = self.shared.get(params["file"])

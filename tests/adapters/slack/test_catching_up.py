@@ -22,7 +22,7 @@ from memory.errors import DatabaseUnavailable
 from memory.stores.last_seen import Seen
 from tests.adapters.slack.running import started
 from tests.desk import learning, usual_settings
-from tests.doubles.slack import BOT_USER, TEAM, SlackDouble, error, rate_limited
+from tests.doubles.slack import BOT_USER, TEAM, SlackDouble, error, rate_limited, server_error
 from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
 from tests.world import World, running
 
@@ -93,6 +93,40 @@ async def test_what_was_missed_in_direct_chats_channels_and_threads_is_answered_
         assert sorted(answers(slack, "C1")) == [
             (thread, False), (thread, True), (root["ts"], True), (root["ts"], True)
         ]  # fmt: skip
+
+
+async def test_what_was_said_where_the_bot_never_heard_anything_is_found_too(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    for channel, flags in {"D9": {"is_im": True}, "C9": {}, "C8": {}}.items():
+        slack.add_channel(channel, is_member=channel != "C8", **flags)
+    hello = f"<@{BOT_USER}> Is nobody here?"
+    slack.first_ts -= 600
+    slack.message("U1", "C9", hello)
+    async with bot(slack, tmp_path):  # the first time: nothing is known to be missed
+        pass
+    slack.first_ts += 600
+    for channel in ("D9", "C9", "C8"):
+        slack.message("U1", channel, hello)
+    for _ in range(2):
+        async with bot(slack, tmp_path):
+            pass
+    assert [len(answers(slack, channel)) for channel in ("D9", "C9", "C8")] == [1, 1, 0]
+    assert all(late for channel in ("D9", "C9") for _, late in answers(slack, channel))
+
+
+async def test_a_conversation_that_does_not_answer_is_asked_again_after_the_next_break(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", OSLO)
+    slack.message("U1", "D1", "I have a cat.")
+    slack.script("conversations.history", *[server_error()] * 3)
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", "Thanks.")
+        assert answers(slack, "D1") == [(None, False), (None, False)]
+    async with bot(slack, tmp_path):
+        assert answers(slack, "D1") == [(None, False), (None, False), (None, True)]
 
 
 async def test_a_connection_that_breaks_is_caught_up_with_and_what_slack_sends_again_is_answered_once(

@@ -23,6 +23,7 @@ class Returns:
 
     def __init__(self) -> None:
         self.count = 0
+        self.lost = asyncio.Event()
 
     def __call__(self) -> None:
         self.count += 1
@@ -65,6 +66,7 @@ async def connection(slack: SlackDouble, returns: Returns, gate: Gate) -> AsyncI
         APP_TOKEN,
         logger=logger,
         on_return=returns,
+        on_loss=returns.lost.set,
         check_every=0.02,
         give_up_after=0.1,
     )
@@ -96,6 +98,21 @@ async def test_a_renewal_that_slack_announces_counts_as_no_break(
     await slack.connected(2)
     await (await slack.deliver({"type": "reaction_added"})).wait()
     assert returns.count == 1
+
+
+async def test_a_renewal_that_takes_long_counts_as_a_break(
+    slack: SlackDouble, connection: SocketConnection, returns: Returns
+) -> None:
+    watch = asyncio.create_task(connection.watch())
+    await slack.connected(1)
+    slack.refuse_sockets(1)
+    await slack.disconnect()
+    await slack.drop()
+    await returns.lost.wait()
+    await slack.connected(2)
+    await (await slack.deliver({"type": "reaction_added"})).wait()
+    assert returns.count == 2
+    watch.cancel()
 
 
 async def test_a_token_withdrawn_while_running_ends_the_watch_with_the_reason(
