@@ -29,6 +29,7 @@ from memory.records import (
     HotVersion,
     JournalEntry,
     MemoryBlock,
+    Origin,
     Scope,
     SummaryVersion,
 )
@@ -76,21 +77,6 @@ class By:
         return "mydata" if self.own else "memory"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
-    """What made changes: a session or a job, one of the two."""
-
-    session_id: int | None = None
-    job: str | None = None
-
-    def __str__(self) -> str:
-        return f"session {self.session_id}" if self.job is None else f"job {self.job}"
-
-    def made(self, change: Change) -> bool:
-        """Whether a change comes from it."""
-        return change.session_id == self.session_id if self.job is None else change.job == self.job
-
-
 def origin_of(text: str) -> Origin:
     """A session by its number, or a job by its key, ``close_session:42``.
 
@@ -122,9 +108,7 @@ class Undone:
 class Undoable(Protocol):
     """A store whose work can be put out of sight as a whole."""
 
-    async def work_of(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
-    ) -> dict[str, str]:
+    async def work_of(self, scope: Scope, tx: Transaction, *, origin: Origin) -> dict[str, str]:
         """What stands of the work of a session or a job: name -> text."""
         ...
 
@@ -133,10 +117,9 @@ class Undoable(Protocol):
         scope: Scope,
         tx: Transaction,
         *,
+        origin: Origin,
         change: Change,
         at: datetime,
-        session_id: int | None = None,
-        job: str | None = None,
     ) -> None:
         """Put it out of sight."""
         ...
@@ -253,11 +236,11 @@ class Undo:
                     await self._blocks.rewrite(scope, tx, label=label, value=value, change=change, at=now)
             if _SUMMARY in undone.texts:
                 await self._summaries.append(scope, tx, text=undone.texts[_SUMMARY][1], change=change, at=now)
-            await self._facts.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
-            await self._journal.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
+            await self._facts.undo(scope, tx, origin=origin, change=change, at=now)
+            await self._journal.undo(scope, tx, origin=origin, change=change, at=now)
             for store in self._experience:
-                await store.undo_work(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
-            await self._tiers.undo(scope, tx, change=change, at=now, session_id=origin.session_id, job=origin.job)
+                await store.undo_work(scope, tx, origin=origin, change=change, at=now)
+            await self._tiers.undo(scope, tx, origin=origin, change=change, at=now)
             if undone.texts:
                 await self._note(scope, tx, by, "memory undo", str(origin))
         self._indexer.kick()
@@ -293,15 +276,15 @@ class Undo:
         if restored is not None:
             texts[_SUMMARY] = restored
         notes = [note] if note else []
-        changes, left = await self._facts.without_work(scope, tx, session_id=origin.session_id, job=origin.job)
+        changes, left = await self._facts.without_work(scope, tx, origin=origin)
         texts |= {_name(before): (_current(before), _current(after)) for before, after in changes}
-        added, archived = await self._journal.of_work(scope, session_id=origin.session_id, job=origin.job)
+        added, archived = await self._journal.of_work(scope, origin=origin)
         texts |= {_line(entry): (entry.text, "") for entry in added}
         texts |= {_line(entry): ("", entry.text) for entry in archived}
         for store in self._experience:
-            work = await store.work_of(scope, tx, session_id=origin.session_id, job=origin.job)
+            work = await store.work_of(scope, tx, origin=origin)
             texts |= {name: (text, "") for name, text in work.items()}
-        tiers = await self._tiers.planned(scope, tx, session_id=origin.session_id, job=origin.job)
+        tiers = await self._tiers.planned(scope, tx, origin=origin)
         texts |= tiers.texts
         notes += tiers.notes
         if left:
@@ -327,7 +310,7 @@ class Undo:
         return (made.text, versions[1].text if len(versions) > 1 else ""), ""
 
     async def _nothing(self, scope: Scope, tx: Transaction, origin: Origin) -> str:
-        facts = await self._fact_revisions.of_work(scope, tx, session_id=origin.session_id, job=origin.job)
+        facts = await self._fact_revisions.of_work(scope, tx, origin=origin)
         if facts or any(known == origin for known, _ in await self.origins(scope)):
             return f"Nothing that {origin} changed stands there any more."
         raise InvalidInput(f"Nothing that is kept here was changed by {origin}.")

@@ -48,23 +48,8 @@ from memory.records.journal import (
 )
 from memory.records.past import EARLIEST, LATEST, Archive, PastMessage
 from memory.records.reminders import Reminder, ReminderState
-from memory.records.scopes import (
-    Reach,
-    Scope,
-    check_audience,
-    check_person,
-    scope_from_slug,
-    scope_slug,
-)
-from memory.records.search import (
-    Candidates,
-    EmbeddingProgress,
-    EntryScore,
-    Passage,
-    SearchEntry,
-    SearchHit,
-    Source,
-)
+from memory.records.scopes import Reach, Scope, check_audience, check_person, scope_from_slug, scope_slug
+from memory.records.search import Candidates, EmbeddingProgress, EntryScore, Passage, SearchEntry, SearchHit, Source
 from memory.records.tiers import (
     ROOT,
     ConsolidationReport,
@@ -84,14 +69,10 @@ from memory.records.versions import (
     BlockVersion,
     Change,
     MemoryBlock,
+    Origin,
     SummaryVersion,
 )
-from memory.records.work import (
-    AuditEntry,
-    Job,
-    JobState,
-    Used,
-)
+from memory.records.work import AuditEntry, Job, JobState, Used
 
 __all__ = [
     "BLOCK_LABELS",
@@ -142,6 +123,7 @@ __all__ = [
     "NewEntry",
     "NewMessage",
     "NumberedEntry",
+    "Origin",
     "Outcome",
     "Passage",
     "PastMessage",

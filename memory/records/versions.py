@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from memory.errors import InvalidInput
+
 PERSONA = "persona"
 HUMAN = "human"
 BLOCK_LABELS = (PERSONA, HUMAN)
@@ -37,6 +39,29 @@ class Change:
     source_message: int | None = None
     session_id: int | None = None
     job: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """What made changes: a session or a job, one of the two.
+
+    Raises:
+        InvalidInput: neither is named, or both are.
+    """
+
+    session_id: int | None = None
+    job: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.session_id is None) == (self.job is None):
+            raise InvalidInput("Changes are looked for by what made them. Name a session or a job.")
+
+    def __str__(self) -> str:
+        return f"session {self.session_id}" if self.job is None else f"job {self.job}"
+
+    def made(self, change: Change) -> bool:
+        """Whether a change comes from it."""
+        return change.session_id == self.session_id if self.job is None else change.job == self.job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

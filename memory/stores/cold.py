@@ -15,13 +15,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
-from sqlalchemy import and_, delete, func, or_, select, update
+from sqlalchemy import and_, delete, func, select, update
 
 from memory.database import Database, Transaction
 from memory.policy.tiers import current_score
-from memory.records import Reach, Scope, Source, Tier, TierEntry
+from memory.records import Origin, Reach, Scope, Source, Tier, TierEntry
 from memory.schema import entries
-from memory.stores.scoped import as_stored, id_batches, in_reach, in_scope
+from memory.stores.scoped import as_stored, id_batches, in_reach, in_scope, made_by
 from memory.stores.search import SearchStore
 from memory.stores.tier_rows import entry_of_row, kept, searchable_entry
 from memory.stores.tier_search import EntryReader
@@ -89,17 +89,13 @@ class ColdStore(EntryReader):
         overdue = and_(_COLD, kept(), entries.c.frozen_at <= at, entries.c.created_at < at - self._retention)
         return await self._remove(scope, tx, overdue, job=job, at=at)
 
-    async def remove_work(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None, job: str | None, by: str, at: datetime
-    ) -> int:
+    async def remove_work(self, scope: Scope, tx: Transaction, *, origin: Origin, by: str, at: datetime) -> int:
         """Let go of what a session or a job made; how many."""
-        return await self._remove(scope, tx, _made_by(session_id, job), job=by, at=at)
+        return await self._remove(scope, tx, made_by(entries, origin), job=by, at=at)
 
-    async def made_by(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None, job: str | None
-    ) -> list[TierEntry]:
+    async def made_by(self, scope: Scope, tx: Transaction, *, origin: Origin) -> list[TierEntry]:
         """The entries that a session or a job made and that are kept."""
-        return await self._rows(scope, tx, and_(_made_by(session_id, job), kept()))
+        return await self._rows(scope, tx, and_(made_by(entries, origin), kept()))
 
     async def archived_by(self, scope: Scope, tx: Transaction, *, job: str) -> list[TierEntry]:
         """The entries that a job archived and that are archived still."""
@@ -142,10 +138,3 @@ class ColdStore(EntryReader):
         for ids in id_batches([entry.id for entry in some]):
             mine = in_scope(entries, scope) & entries.c.id.in_(ids)
             await tx.connection.execute(update(entries).where(mine).values(**values))
-
-
-def _made_by(session_id: int | None, job: str | None) -> Any:
-    return or_(
-        and_(entries.c.session_id.is_not(None), entries.c.session_id == session_id),
-        and_(entries.c.job.is_not(None), entries.c.job == job),
-    )

@@ -22,16 +22,7 @@ from memory.policy.ranking import RankedEntry, rank
 from memory.policy.relevance import above_floor
 from memory.policy.time_expressions import Period
 from memory.ports import EmbeddedQuery
-from memory.records import (
-    Change,
-    Episode,
-    Narrative,
-    Reach,
-    Scope,
-    SearchHit,
-    Source,
-    StoredMessage,
-)
+from memory.records import Change, Episode, Narrative, Origin, Reach, Scope, SearchHit, Source, StoredMessage
 from memory.schema import episodes as table
 from memory.stores.episode_rows import episode_of_row, hit_of_episode, row_of_episode, searchable_episode
 from memory.stores.scoped import (
@@ -41,6 +32,7 @@ from memory.stores.scoped import (
     in_reach,
     in_scope,
     keys_of,
+    made_by,
     restore_rows,
     rows_of_scope,
 )
@@ -91,7 +83,7 @@ class EpisodeStore:
             change: what made it, with the session.
             at: when it was made.
         """
-        for earlier in await self._standing(scope, tx, session_id=change.session_id):
+        for earlier in await self._of_session(scope, tx, change):
             await self.forget(scope, tx, episode_id=earlier.id, reason="made anew", at=at)
         episode = Episode(
             id=self._ids.next(),
@@ -139,7 +131,7 @@ class EpisodeStore:
         episode = await self._one(scope, tx, episode_id)
         if episode is None or episode.forgotten_at is None:
             return episode
-        for other in await self._standing(scope, tx, session_id=episode.change.session_id):
+        for other in await self._of_session(scope, tx, episode.change):
             await self.forget(scope, tx, episode_id=other.id, reason="another version came back", at=at)
         after = replace(episode, forgotten_at=None, forgotten_reason="")
         await self._write(tx, after)
@@ -242,11 +234,9 @@ class EpisodeStore:
         query = select(table).where(in_reach(table, reach), table.c.id.in_(episode_ids))
         return await self._episodes(query.order_by(table.c.id))
 
-    async def work_of(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
-    ) -> dict[str, str]:
+    async def work_of(self, scope: Scope, tx: Transaction, *, origin: Origin) -> dict[str, str]:
         """What stands of the work of a session or a job: name -> text."""
-        found = await self._standing(scope, tx, session_id=session_id, job=job)
+        found = await self._standing(scope, tx, origin=origin)
         return {f"episode {handle_of(one.id)}": one.narrative.summary for one in found}
 
     async def undo_work(
@@ -254,13 +244,12 @@ class EpisodeStore:
         scope: Scope,
         tx: Transaction,
         *,
+        origin: Origin,
         change: Change,
         at: datetime,
-        session_id: int | None = None,
-        job: str | None = None,
     ) -> None:
         """Forget what stands of the work of a session or a job."""
-        for episode in await self._standing(scope, tx, session_id=session_id, job=job):
+        for episode in await self._standing(scope, tx, origin=origin):
             await self.forget(scope, tx, episode_id=episode.id, reason=change.reason, at=at)
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
@@ -284,12 +273,15 @@ class EpisodeStore:
         """Delete every episode of a scope (the search store erases its entries)."""
         return {table.name: await delete_scope(tx, table, scope)}
 
-    async def _standing(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
-    ) -> list[Episode]:
-        mine = table.c.job == job if session_id is None else table.c.session_id == session_id
-        found = select(table).where(in_scope(table, scope), mine, _found_ones())
+    async def _standing(self, scope: Scope, tx: Transaction, *, origin: Origin) -> list[Episode]:
+        found = select(table).where(in_scope(table, scope), made_by(table, origin), _found_ones())
         return [episode_of_row(row) for row in await tx.connection.execute(found.order_by(table.c.id))]
+
+    async def _of_session(self, scope: Scope, tx: Transaction, change: Change) -> list[Episode]:
+        """What stands of the session that a change was made in."""
+        if change.session_id is None:
+            return []
+        return await self._standing(scope, tx, origin=Origin(session_id=change.session_id))
 
     async def _one(self, scope: Scope, tx: Transaction, episode_id: int) -> Episode | None:
         query = select(table).where(in_scope(table, scope), table.c.id == episode_id)

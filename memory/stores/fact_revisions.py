@@ -16,7 +16,7 @@ from sqlalchemy import Row, Select, delete, insert, null, or_, select, update
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
-from memory.records import Change, Fact, FactRevision, FactState, Reach, Scope
+from memory.records import Change, Fact, FactRevision, FactState, Origin, Reach, Scope
 from memory.schema import fact_revisions
 from memory.stores.scoped import (
     as_stored,
@@ -25,6 +25,7 @@ from memory.stores.scoped import (
     delete_scope,
     in_reach,
     in_scope,
+    made_by,
     restore_rows,
     rows_of_scope,
     scope_of_row,
@@ -142,25 +143,9 @@ class FactRevisionStore:
             raise InvalidInput(f"There is no revision {revision_id} here. The history lists them.")
         return _change(row)
 
-    async def of_work(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
-    ) -> list[FactChange]:
-        """Everything that one session or one job changed, newest first.
-
-        Args:
-            session_id: a session; None where a job is meant.
-            job: the key of a job.
-
-        Raises:
-            InvalidInput: neither is named.
-        """
-        if session_id is None and job is None:
-            raise InvalidInput("Nothing is named to look for. Name a session or a job.")
-        query = select(fact_revisions).where(in_scope(fact_revisions, scope))
-        if session_id is not None:
-            query = query.where(fact_revisions.c.session_id == session_id)
-        if job is not None:
-            query = query.where(fact_revisions.c.job == job)
+    async def of_work(self, scope: Scope, tx: Transaction, *, origin: Origin) -> list[FactChange]:
+        """Everything that one session or one job changed, newest first."""
+        query = select(fact_revisions).where(in_scope(fact_revisions, scope), made_by(fact_revisions, origin))
         return [_change(row) for row in await tx.connection.execute(_newest_first(query))]
 
     async def later_than(self, scope: Scope, tx: Transaction, *, at: datetime) -> list[FactChange]:

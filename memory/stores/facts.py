@@ -30,7 +30,7 @@ from memory.policy.fact_changes import (
     with_previous_value,
 )
 from memory.ports import Clock, TokenCounter
-from memory.records import Candidate, Change, Fact, FactRevision, FactState, Scope
+from memory.records import Candidate, Change, Fact, FactRevision, FactState, Origin, Scope
 from memory.schema import facts
 from memory.stores.fact_revisions import FactRevisionStore
 from memory.stores.fact_search import FactReader
@@ -257,28 +257,22 @@ class FactStore(FactReader):
         scope: Scope,
         tx: Transaction,
         *,
+        origin: Origin,
         change: Change,
         at: datetime,
-        session_id: int | None = None,
-        job: str | None = None,
     ) -> None:
         """Take back everything that one session or one job changed; facts changed again since stay as they are.
 
         Args:
             change: who takes it back.
             at: when.
-            session_id: a session; None where a job is meant.
-            job: the key of a job; None where a session is meant.
-
-        Raises:
-            InvalidInput: neither is named.
         """
-        changes, _ = await self.without_work(scope, tx, session_id=session_id, job=job)
+        changes, _ = await self.without_work(scope, tx, origin=origin)
         for before, after in changes:
             await self._table.revise(before, after, tx, action="revert", change=change, at=at)
 
     async def without_work(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
+        self, scope: Scope, tx: Transaction, *, origin: Origin
     ) -> tuple[list[tuple[Fact, Fact]], list[Fact]]:
         """What ``undo`` would do.
 
@@ -286,7 +280,7 @@ class FactStore(FactReader):
             the facts it would change, as they are and as they would be; and those that would stay as they are.
         """
         work: dict[int, tuple[Fact | None, Fact]] = {}
-        for past in await self._revisions.of_work(scope, tx, session_id=session_id, job=job):
+        for past in await self._revisions.of_work(scope, tx, origin=origin):
             _, after = work.get(past.revision.fact_id, (None, past.after))
             work[past.revision.fact_id] = (past.before, after)
         present = await self._table.load(scope, tx, work.keys())

@@ -17,26 +17,11 @@ from memory.database import Database, Transaction
 from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.fact_text import text_hash
-from memory.records import (
-    ArchiveReason,
-    Change,
-    JournalCategory,
-    JournalEntry,
-    ResultPlace,
-    Scope,
-    Source,
-)
+from memory.records import ArchiveReason, Change, JournalCategory, JournalEntry, Origin, ResultPlace, Scope, Source
 from memory.schema import journal_entries as table
 from memory.stores.journal_reader import JournalReader, of_agent, of_life
 from memory.stores.journal_rows import OF_OLDER_EXPORTS, row_of_entry, searchable_pieces
-from memory.stores.scoped import (
-    as_stored,
-    delete_scope,
-    id_batches,
-    in_scope,
-    restore_rows,
-    rows_of_scope,
-)
+from memory.stores.scoped import as_stored, delete_scope, id_batches, in_scope, restore_rows, rows_of_scope
 from memory.stores.search import SearchStore
 
 _log = structlog.get_logger(__name__)
@@ -192,11 +177,9 @@ class JournalStore(JournalReader):
             tx.after_commit(lambda: _log.info("journal_expired", entries=expired))
         return expired
 
-    async def undo(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None, job: str | None, change: Change, at: datetime
-    ) -> None:
+    async def undo(self, scope: Scope, tx: Transaction, *, origin: Origin, change: Change, at: datetime) -> None:
         """Bring back what one session or job took out of sight, and take what it added out of sight."""
-        added, archived = await self.of_work(scope, session_id=session_id, job=job)
+        added, archived = await self.of_work(scope, origin=origin)
         await self.archive(
             scope, tx, entry_ids=[one.id for one in added], reason=ArchiveReason.UNDONE, change=change, at=at
         )

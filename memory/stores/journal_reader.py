@@ -24,6 +24,7 @@ from memory.records import (
     JournalCategory,
     JournalEntry,
     NumberedEntry,
+    Origin,
     Reach,
     Scope,
     SearchHit,
@@ -190,11 +191,9 @@ class JournalReader:
             rows = (await connection.execute(query)).all()
         return {category: every for category, every, _ in rows} | {"archived": sum(archived for *_, archived in rows)}
 
-    async def of_work(
-        self, scope: Scope, *, session_id: int | None, job: str | None
-    ) -> tuple[list[JournalEntry], list[JournalEntry]]:
+    async def of_work(self, scope: Scope, *, origin: Origin) -> tuple[list[JournalEntry], list[JournalEntry]]:
         """What one session or job added and is still in sight, and what it took out of sight and still is."""
-        added, archived = _by_work(session_id, job)
+        added, archived = _by_work(origin)
         mine = in_scope(table, scope)
         return (
             await self._found(select(table).where(mine, added, table.c.archived_at.is_(None)).order_by(table.c.id)),
@@ -225,11 +224,11 @@ def of_life(rows: ColumnElement[bool]) -> ColumnElement[bool]:
     return and_(rows, table.c.category == JournalCategory.EVENT.value, table.c.archived_at.is_(None))
 
 
-def _by_work(session_id: int | None, job: str | None) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _by_work(origin: Origin) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """What a session or job added, and what it archived."""
-    if job is not None:
-        return table.c.job == job, table.c.archived_by == job
-    return table.c.session_id == session_id, table.c.archived_in == session_id
+    if origin.job is not None:
+        return table.c.job == origin.job, table.c.archived_by == origin.job
+    return table.c.session_id == origin.session_id, table.c.archived_in == origin.session_id
 
 
 def _hit(entry: JournalEntry, ranked: RankedEntry, piece: str) -> SearchHit:

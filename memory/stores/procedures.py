@@ -21,12 +21,12 @@ from memory.errors import InvalidInput
 from memory.ids import IdSource
 from memory.policy.experience_text import checked, procedure_searchable, procedure_shown, same_name
 from memory.policy.feedback import next_rate, rate_without
-from memory.records import Change, HowTo, Procedure, ProcedureState, Scope, Source
+from memory.records import Change, HowTo, Origin, Procedure, ProcedureState, Scope, Source
 from memory.schema import procedure_versions, procedures
 from memory.stores.procedure_reader import ProcedureReader
 from memory.stores.procedure_rows import procedure_of_row, row_of_procedure
 from memory.stores.procedure_versions import ProcedureVersionStore
-from memory.stores.scoped import as_stored, delete_scope, in_scope, restore_rows, rows_of_scope
+from memory.stores.scoped import as_stored, delete_scope, in_scope, made_by, restore_rows, rows_of_scope
 from memory.stores.search import SearchStore
 
 _CHANGING = ("name", "content", "state", "version", "updated_at", "usage_count", "success_rate")
@@ -155,11 +155,9 @@ class ProcedureStore(ProcedureReader):
         """Delete, for good, what was proposed because of a session and nobody approved."""
         await self._drop(scope, tx, procedure_versions.c.session_id == session_id)
 
-    async def work_of(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
-    ) -> dict[str, str]:
+    async def work_of(self, scope: Scope, tx: Transaction, *, origin: Origin) -> dict[str, str]:
         """What stands, unchanged since, of the proposals of a session or a job: name -> text."""
-        found = await self._proposed(scope, tx, session_id=session_id, job=job)
+        found = await self._proposed(scope, tx, origin=origin)
         return {f"procedure {one.how_to.name}": procedure_shown(one.how_to) for one in found}
 
     async def undo_work(
@@ -167,13 +165,12 @@ class ProcedureStore(ProcedureReader):
         scope: Scope,
         tx: Transaction,
         *,
+        origin: Origin,
         change: Change,
         at: datetime,
-        session_id: int | None = None,
-        job: str | None = None,
     ) -> None:
         """Retire the proposals of a session or a job that nobody changed since."""
-        for procedure in await self._proposed(scope, tx, session_id=session_id, job=job):
+        for procedure in await self._proposed(scope, tx, origin=origin):
             await self.retire(scope, tx, procedure_id=procedure.id, change=change, at=at)
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
@@ -196,12 +193,11 @@ class ProcedureStore(ProcedureReader):
         """Delete every procedure of a scope (the search store erases its entries)."""
         return {procedures.name: await delete_scope(tx, procedures, scope)}
 
-    async def _proposed(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None, job: str | None
-    ) -> list[Procedure]:
+    async def _proposed(self, scope: Scope, tx: Transaction, *, origin: Origin) -> list[Procedure]:
         version = procedure_versions
-        mine = version.c.job == job if session_id is None else version.c.session_id == session_id
-        made = select(version.c.procedure_id).where(in_scope(version, scope), version.c.version == 1, mine)
+        made = select(version.c.procedure_id).where(
+            in_scope(version, scope), version.c.version == 1, made_by(version, origin)
+        )
         standing = and_(procedures.c.id.in_(made), procedures.c.version == 1)
         return await self._found(tx, select(procedures).where(in_scope(procedures, scope), standing))
 

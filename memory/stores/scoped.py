@@ -33,7 +33,7 @@ from sqlalchemy import (
 
 from memory.database import Database, Transaction
 from memory.errors import InvalidInput
-from memory.records import Change, EntryScore, Reach, Scope
+from memory.records import Change, EntryScore, Origin, Reach, Scope
 from memory.schema import closed_scopes, listed
 
 _SCOPE_COLUMNS = ("person", "audience")
@@ -271,3 +271,8 @@ async def delete_scope(tx: Transaction, table: Table, scope: Scope) -> int:
 @cache
 def _deletion(table: Table) -> Delete:
     return delete(table).where(in_any_scope(table))
+
+
+def made_by(table: Table, origin: Origin) -> ColumnElement[bool]:
+    """The rows that a session or a job wrote."""
+    return table.c.job == origin.job if origin.session_id is None else table.c.session_id == origin.session_id

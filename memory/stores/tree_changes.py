@@ -13,7 +13,7 @@ from sqlalchemy import Row, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.ids import IdSource
-from memory.records import Change, Scope, TreeChange
+from memory.records import Change, Origin, Scope, TreeChange
 from memory.schema import tree_changes as table
 from memory.stores.scoped import (
     as_stored,
@@ -21,6 +21,7 @@ from memory.stores.scoped import (
     change_of_row,
     delete_scope,
     in_scope,
+    made_by,
     restore_rows,
     rows_of_scope,
 )
@@ -69,12 +70,9 @@ class TreeChangeStore:
             )
         )
 
-    async def of_work(
-        self, scope: Scope, tx: Transaction, *, session_id: int | None = None, job: str | None = None
-    ) -> list[TreeChange]:
+    async def of_work(self, scope: Scope, tx: Transaction, *, origin: Origin) -> list[TreeChange]:
         """What a session or a job changed and nobody took back yet, the last change first."""
-        made = table.c.session_id == session_id if job is None else table.c.job == job
-        query = select(table).where(in_scope(table, scope), made, table.c.undone_at.is_(None))
+        query = select(table).where(in_scope(table, scope), made_by(table, origin), table.c.undone_at.is_(None))
         rows = await tx.connection.execute(query.order_by(table.c.id.desc()))
         return [_change(row) for row in rows]
 

@@ -11,7 +11,7 @@ from bot.offline import OfflineModel
 from memory.errors import ModelUnavailable
 from memory.messages import ModelRequest, ToolCall
 from memory.parameters import MemoryParameters, Preset, TreeMode
-from memory.records import Change, NewEntry, Scope
+from memory.records import Change, NewEntry, Origin, Scope
 from tests.desk import Desk
 from tests.fakes import ScriptedModel
 from tests.world import World, running
@@ -108,7 +108,7 @@ async def test_a_forgotten_entry_is_named_without_its_text(tmp_path: Path) -> No
         await world.say("How is my garden?")
         async with world.system.transaction() as tx:
             await world.system.stores.cold.remove_work(
-                ANN, tx, session_id=None, job="test", by="test", at=world.clock.now()
+                ANN, tx, origin=Origin(job="test"), by="test", at=world.clock.now()
             )
         why = await Desk.of(world).call("/mydata why")
         assert "A recent event that was forgotten or deleted since" in why.text

@@ -14,7 +14,7 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.policy.audience import reach_of, reach_of_scope
-from memory.records import ArchiveReason, Change, JournalCategory, JournalEntry, ResultPlace, Scope
+from memory.records import ArchiveReason, Change, JournalCategory, JournalEntry, Origin, ResultPlace, Scope
 from memory.stores.journal import JournalStore
 from memory.stores.search import SearchStore
 from tests.fakes import START, HashEmbedder
@@ -187,7 +187,7 @@ async def test_work_of_a_session_or_job_can_be_taken_back(database: Database, jo
         )
     assert await journal.tail(ANN, 5) == [added]
     async with database.transaction() as tx:
-        await journal.undo(ANN, tx, session_id=2, job=None, change=AGAIN, at=START)
+        await journal.undo(ANN, tx, origin=Origin(session_id=2), change=AGAIN, at=START)
     assert await journal.tail(ANN, 5) == [kept]
 
 
