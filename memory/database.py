@@ -33,6 +33,7 @@ from memory.write_queue import WriteQueue
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
+_OF_THE_DATABASE = (OperationalError, DatabaseError, sqlite3.OperationalError, sqlite3.DatabaseError)
 _PRIMARY_CODE = 0xFF  # the bits above it tell more of the same error
 _READERS = 4  # threads
 
@@ -277,8 +278,8 @@ def parsed(url: str) -> URL:
 def _said_plainly() -> Iterator[None]:
     try:
         yield
-    except DatabaseError as error:
-        if type(error) not in (OperationalError, DatabaseError):  # it is about the statement, not the database
+    except (DatabaseError, sqlite3.DatabaseError) as error:
+        if type(error) not in _OF_THE_DATABASE:  # it is about the statement
             raise
         raise unavailable(error) from error
 

@@ -30,6 +30,7 @@ VENDORS = {
     "sqlalchemy": (
         "memory/stores",
         "memory/schema",
+        "memory/prepared",
         "memory/indexes",
         "memory/database",
         "memory/in_thread",

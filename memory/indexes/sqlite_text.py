@@ -24,6 +24,7 @@ from memory.indexes.marks import mark_of
 from memory.indexes.term_holders import held_within, numbers, weighed_terms
 from memory.indexes.term_scores import Scored, best, by_length
 from memory.indexes.words import indexed_words, query_terms
+from memory.prepared import Prepared
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import closed_scopes, listed, search_entries
 
@@ -38,10 +39,7 @@ _REMOVE = (text("DELETE FROM search_text WHERE rowid = :id"), text("DELETE FROM 
 
 
 def _entries(*, in_audiences: bool) -> Select[Any]:
-    """The entries of ``ids`` within reach, those of a scope and source together: a row for each would take longer.
-
-    Made once: making a statement takes longer than running it.
-    """
+    """The entries of ``ids`` within reach, those of a scope and source together: a row for each would take longer."""
     # The limit keeps the planner from asking for the person first, which would walk all of their entries.
     own = search_entries.c
     asked = (
@@ -61,7 +59,7 @@ def _entries(*, in_audiences: bool) -> Select[Any]:
     return within.where(entry.audience.in_(listed("audiences"))) if in_audiences else within
 
 
-_ENTRIES, _ENTRIES_IN_AUDIENCES = _entries(in_audiences=False), _entries(in_audiences=True)
+_ENTRIES, _ENTRIES_IN_AUDIENCES = (Prepared(_entries(in_audiences=named)) for named in (False, True))
 
 _Known = dict[int, tuple[Scope, int, int]]
 """By id of an entry whose it is, of which record, and how many characters its text has."""
@@ -145,7 +143,7 @@ def _within(connection: Connection, reach: Reach, ids: Sequence[int]) -> dict[So
         statement, values["audiences"] = _ENTRIES_IN_AUDIENCES, sorted(reach.audiences)
     known: defaultdict[Source, _Known] = defaultdict(dict)
     for own in reach.of_each:
-        rows = connection.execute(statement, {**values, "person": own.person}).all()
+        rows = statement.rows(connection, {**values, "person": own.person})
         for person, audience, source, *listings in rows:
             scope = Scope(person=person, audience=audience)
             columns = (numbers(listing).tolist() for listing in listings)

@@ -5,7 +5,6 @@ Invariant: what is asked for are words under the marks of scopes within reach, w
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from sqlalchemy.engine import Connection
 
 from memory.indexes.term_scores import Ids, Term, rarity
 from memory.indexes.words import Form
+from memory.prepared import Prepared
 from memory.records import Reach, Source
 
 _MAX_HOLDERS = 1_000  # of a word, the newest: what more entries hold says little of any of them
@@ -45,12 +45,14 @@ _SEEN = """
     FROM seen WHERE audience IS NOT NULL
 """
 _NAMED = "SELECT own.value, audience.value FROM json_each(:persons) AS own CROSS JOIN json_each(:audiences) AS audience"
-_HELD_ANYWHERE, _HELD_IN_AUDIENCES = text(_HELD.format(seen=_SEEN)), text(_HELD.format(seen=_NAMED))
+_HELD_ANYWHERE, _HELD_IN_AUDIENCES = (Prepared(text(_HELD.format(seen=seen))) for seen in (_SEEN, _NAMED))
 
 # What is found comes as numbers with commas between them: as rows they would take longer to read than to find.
-_HOLDERS = text(
-    "SELECT asked.key AS place, (SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_text WHERE search_text "
-    "MATCH asked.value ORDER BY rowid DESC LIMIT :most)) AS ids FROM json_each(:asked) AS asked"
+_HOLDERS = Prepared(
+    text(
+        "SELECT asked.key AS place, (SELECT group_concat(id) FROM (SELECT rowid AS id FROM search_text WHERE "
+        "search_text MATCH asked.value ORDER BY rowid DESC LIMIT :most)) AS ids FROM json_each(:asked) AS asked"
+    )
 )
 
 
@@ -69,12 +71,12 @@ class Held:
 
 def held_within(connection: Connection, reach: Reach, sources: Iterable[Source]) -> dict[Source, Held]:
     """What is held of each source within reach; those of which there is nothing are left out."""
-    values = {"persons": json.dumps([own.person for own in reach.of_each]), "sources": json.dumps(list(sources))}
+    values = {"persons": [own.person for own in reach.of_each], "sources": list(sources)}
     statement = _HELD_ANYWHERE
     if reach.audiences is not None:
-        statement, values["audiences"] = _HELD_IN_AUDIENCES, json.dumps(sorted(reach.audiences))
+        statement, values["audiences"] = _HELD_IN_AUDIENCES, sorted(reach.audiences)
     marks: defaultdict[Source, dict[str, int]] = defaultdict(dict)
-    for source, mark, entries in connection.execute(statement, values).all():
+    for source, mark, entries in statement.rows(connection, values):
         marks[Source(source)][mark] = entries
     return {
         source: Held(marks=tuple(own), entries=min(_MAX_COUNTED, sum(own.values()))) for source, own in marks.items()
@@ -145,8 +147,8 @@ def _holders(connection: Connection, asked: Mapping[tuple[Source, int], str]) ->
     held: defaultdict[Source, dict[int, Ids]] = defaultdict(dict)
     if asked:
         terms = list(asked)
-        values = {"asked": json.dumps(list(asked.values())), "most": _MAX_HOLDERS}
-        for place, ids in connection.execute(_HOLDERS, values).all():
+        values = {"asked": list(asked.values()), "most": _MAX_HOLDERS}
+        for place, ids in _HOLDERS.rows(connection, values):
             if ids:
                 source, term = terms[place]
                 held[source][term] = numbers(ids)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sqlalchemy import Table
 
-from memory.schema.columns import UtcDateTime, listed, metadata
+from memory.schema.columns import UtcDateTime, listed, metadata, moment
 from memory.schema.conversations import (
     answer_posts,
     channels,
@@ -94,6 +94,7 @@ __all__ = [
     "mirror_erasures",
     "mirror_seen",
     "mirror_state",
+    "moment",
     "notes_read",
     "parameter_changes",
     "passages",

@@ -44,7 +44,12 @@ class UtcDateTime(TypeDecorator[datetime]):
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
         """Milliseconds to datetime."""
-        return None if value is None else _UNIX_EPOCH + value * _MILLISECOND
+        return None if value is None else moment(value)
+
+
+def moment(stored: int) -> datetime:
+    """The time that a column of this type holds as so many milliseconds since 1970."""
+    return _UNIX_EPOCH + stored * _MILLISECOND
 
 
 metadata = MetaData()

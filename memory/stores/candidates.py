@@ -17,12 +17,14 @@ from sqlalchemy.engine import Connection
 from memory.ports import TextIndex, Vectors
 from memory.records import Candidates, EntryScore, Reach, Source
 from memory.stores.entry_rows import entries_within
-from memory.stores.scoped import scope_of_row
+from memory.stores.scoped import scope_of
 from memory.stores.vectors import VectorCache
 
 _OVERFETCH = 4  # what one index ranks low the other may rank high, and a long record has several entries
 _LEAST = 40  # of either index, to be looked at more closely; 100 find as much
 _MOST = 5_000
+
+_SOURCES = {source.value: source for source in Source}  # in a tenth of the time that Source(value) takes
 
 _Likeness = tuple[float, Vectors]
 """The cosine of an entry with the query, and the entry's own vector."""
@@ -83,9 +85,9 @@ class CandidateFinder:
         }
         known = {entry.entry_id for entries in worded.values() for entry in entries}
         others = {entry_id for some in likeness.values() for entry_id in some if entry_id not in known}
-        for row in entries_within(connection, reach, others):
-            source = Source(row.source)
-            entry = EntryScore(entry_id=row.id, scope=scope_of_row(row), source=source, record_id=row.record_id)
+        for entry_id, person, audience, kind, record_id, _ in entries_within(connection, reach, others):
+            source = _SOURCES[kind]
+            entry = EntryScore(entry_id=entry_id, scope=scope_of(person, audience), source=source, record_id=record_id)
             found.setdefault(source, []).append(_compared(entry, likeness.get(source, {})))
         return found
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any
 
-from sqlalchemy import Select, bindparam, select
+from sqlalchemy import bindparam, select
 from sqlalchemy.engine import Connection
 
 from memory.policy.fact_text import normalised
@@ -20,8 +19,10 @@ from memory.policy.relevance import above_floor
 from memory.policy.succession import present_first
 from memory.policy.time_expressions import Period
 from memory.ports import EmbeddedQuery, Vectors
+from memory.prepared import Prepared
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
+from memory.schema import moment
 from memory.stores.message_rows import hit_of_message, message_of_row
 from memory.stores.scoped import by_keys, in_any_reach_by_key, keys_of, reach_values
 from memory.stores.search import SearchStore
@@ -36,8 +37,8 @@ _MOST_OF_THEN = 200
 _LEAST_STEP = timedelta(milliseconds=1)  # as moments are stored
 
 _BY_KEYS = by_keys(table)
-_SETTINGS: Select[Any] = _BY_KEYS.with_only_columns(
-    table.c.id, table.c.session_id, table.c.author, table.c.sent_at, table.c.evicted_at.is_not(None).label("evicted")
+_SETTINGS = Prepared(
+    _BY_KEYS.with_only_columns(table.c.id, table.c.session_id, table.c.author, table.c.sent_at, table.c.evicted_at)
 )
 _OF_THEN, _OF_THEN_IN_AUDIENCES = (
     select(table.c.id)
@@ -49,7 +50,7 @@ _OF_THEN, _OF_THEN_IN_AUDIENCES = (
     .limit(_MOST_OF_THEN)
     for in_audiences in (False, True)
 )
-_EVICTED = _BY_KEYS.with_only_columns(table.c.id).where(table.c.evicted_at.is_not(None))
+_EVICTED = Prepared(_BY_KEYS.with_only_columns(table.c.id).where(table.c.evicted_at.is_not(None)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,25 +128,26 @@ class MessageSearch:
     def _settings(self, connection: Connection, excerpts: Sequence[Excerpt], taught: Taught) -> dict[int, Setting]:
         """Where and when the messages were said that may be shown, and what they taught."""
         entries = [one.entry for one in excerpts if one.entry.record_id not in self.exclude]
-        rows = connection.execute(_SETTINGS, keys_of(entries)).all() if entries else ()
+        rows = _SETTINGS.rows(connection, keys_of(entries)) if entries else ()
         learned = self._learned(taught)
         return {
             message_id: Setting(
                 group=session_id,
                 author=author,
-                at=sent_at,
+                at=moment(sent_at) if self.periods else None,
                 learned=learned.get(message_id, ()),
                 corrected=message_id in taught.corrected,
             )
-            for message_id, session_id, author, sent_at, evicted in rows
-            if (evicted or not self.evicted_only) and (self.forgotten or message_id not in taught.forgotten)
+            for message_id, session_id, author, sent_at, evicted_at in rows
+            if (evicted_at is not None or not self.evicted_only)
+            and (self.forgotten or message_id not in taught.forgotten)
         }
 
     def _learned(self, taught: Taught) -> dict[int, list[Vectors]]:
         """By message, how well the facts learned from it answer the query."""
         matches = self.search.matches([entry for those in taught.entries.values() for entry in those], self.embedded)
         return {
-            message_id: [matches[one.id] for one in those if one.id in matches]
+            message_id: [matches[entry_id] for entry_id, *_ in those if entry_id in matches]
             for message_id, those in taught.entries.items()
         }
 
@@ -204,5 +206,5 @@ def _said_once(hits: Iterable[SearchHit]) -> Iterator[SearchHit]:
 
 
 def _evicted(connection: Connection, entries: Sequence[EntryScore]) -> list[EntryScore]:
-    evicted = set(connection.execute(_EVICTED, keys_of(entries)).scalars().all())
+    evicted = {message_id for (message_id,) in _EVICTED.rows(connection, keys_of(entries))}
     return [entry for entry in entries if entry.record_id in evicted]

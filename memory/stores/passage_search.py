@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Row, Select
+from sqlalchemy import Row
 from sqlalchemy.engine import Connection
 
 from memory.parameters import Fading
@@ -18,8 +18,9 @@ from memory.policy.fading import Worth, faded_score
 from memory.policy.ranking import RankedEntry, Setting, candidates_of, rank, rerank
 from memory.policy.relevance import above_floor, has_content
 from memory.ports import EmbeddedQuery
+from memory.prepared import Prepared
 from memory.records import EntryScore, Reach, SearchHit, Source
-from memory.schema import passages
+from memory.schema import moment, passages
 from memory.stores.passage_rows import hit_of_passage, worth
 from memory.stores.scoped import by_keys, keys_of
 from memory.stores.search import SearchStore
@@ -28,9 +29,11 @@ _MANY = 500  # results asked for where types and importance leave too few of the
 
 _passage = passages.c
 _BY_KEYS = by_keys(passages)
-_WORTHS: Select[Any] = _BY_KEYS.with_only_columns(
-    _passage.id, _passage.memory_type, _passage.importance, _passage.last_accessed_at, _passage.access_count
-).where(_passage.forgotten_at.is_(None))
+_WORTHS = Prepared(
+    _BY_KEYS.with_only_columns(
+        _passage.id, _passage.memory_type, _passage.importance, _passage.last_accessed_at, _passage.access_count
+    ).where(_passage.forgotten_at.is_(None))
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,10 +123,8 @@ class PassageSearch:
         if not entries:
             return {}
         return {
-            passage_id: worth(importance, last_accessed_at, accesses, self.now)
-            for passage_id, kind, importance, last_accessed_at, accesses in connection.execute(
-                _WORTHS, keys_of(entries)
-            ).all()
+            passage_id: worth(importance, moment(last_accessed_at), accesses, self.now)
+            for passage_id, kind, importance, last_accessed_at, accesses in _WORTHS.rows(connection, keys_of(entries))
             if importance >= self.min_importance and (self.memory_types is None or kind in self.memory_types)
         }
 

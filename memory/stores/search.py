@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import structlog
-from sqlalchemy import Row, delete, insert, select
+from sqlalchemy import delete, insert, select
 from sqlalchemy.engine import Connection
 
 from memory.database import Database, Transaction
@@ -27,13 +27,14 @@ from memory.policy.late_interaction import query_tokens
 from memory.policy.ranking import Excerpt, RankedEntry
 from memory.policy.relevance import Floors, floors_of
 from memory.ports import EmbeddedQuery, Embedder, QueryEmbedder, TextIndex, TokenEmbedder, VectorIndex, Vectors
+from memory.prepared import Row
 from memory.records import Candidates, EmbeddingProgress, EntryScore, Reach, Scope, SearchEntry, Source
 from memory.schema import index_generations, search_entries
 from memory.stores.candidates import CandidateFinder
 from memory.stores.embedding_queue import EmbeddingQueue
 from memory.stores.entry_rows import entries_of
-from memory.stores.excerpts import ExcerptReader
-from memory.stores.scoped import delete_scope, id_batches, in_reach, in_scope, scope_of_row
+from memory.stores.excerpts import Embedded, ExcerptReader
+from memory.stores.scoped import delete_scope, id_batches, in_reach, in_scope, scope_of, scope_of_row
 from memory.stores.vectors import VectorCache, vectors_from_bytes
 
 _log = structlog.get_logger(__name__)
@@ -228,14 +229,14 @@ class SearchStore:
         """
         return self._excerpts.read(connection, reach, source, candidates, embedded)
 
-    def matches(self, rows: Sequence[Row[Any]], embedded: EmbeddedQuery | None) -> dict[int, Vectors]:
+    def matches(self, entries: Sequence[Embedded], embedded: EmbeddedQuery | None) -> dict[int, Vectors]:
         """How well entries answer each token of a query, by their ids; those not embedded yet are left out.
 
         Args:
-            rows: entries with their ``embedder``, ``vector`` and ``tokens``.
+            entries: what is compared.
             embedded: the query's vectors; None where the embedder failed.
         """
-        compared = self._excerpts.compared([(row.id, row.embedder, row.vector, row.tokens) for row in rows], embedded)
+        compared = self._excerpts.compared(entries, embedded)
         return {entry_id: one.matches for entry_id, one in compared.items() if one.matches is not None}
 
     def of_records(
@@ -315,25 +316,26 @@ class SearchStore:
         tx.after_commit(lambda: self._vectors.forget(scope))
         return {table.name: await delete_scope(tx, table, scope) for table in (search_entries, index_generations)}
 
-    def _scored(self, rows: Sequence[Row[Any]], source: Source, vector: Vectors | None) -> list[EntryScore]:
+    def _scored(self, rows: Sequence[Row], source: Source, vector: Vectors | None) -> list[EntryScore]:
         similarity: dict[int, float] = {}
         own: dict[int, Vectors] = {}
-        embedded = [row for row in rows if row.embedder == self._embedder.name]
+        embedded = [(entry_id, stored) for entry_id, *_, by, stored in rows if by == self._embedder.name]
         if vector is not None and embedded:
-            vectors = vectors_from_bytes([row.vector for row in embedded], self._embedder.dimensions)
+            ids, stored_vectors = zip(*embedded, strict=True)
+            vectors = vectors_from_bytes(stored_vectors, self._embedder.dimensions)
             cosines = np.clip(vectors @ vector, -1.0, 1.0).tolist()
-            similarity = {row.id: cosine for row, cosine in zip(embedded, cosines, strict=True)}
-            own = {row.id: one for row, one in zip(embedded, vectors, strict=True)}
+            similarity = dict(zip(ids, cosines, strict=True))
+            own = dict(zip(ids, vectors, strict=True))
         return [
             EntryScore(
-                entry_id=row.id,
-                scope=scope_of_row(row),
+                entry_id=entry_id,
+                scope=scope_of(person, audience),
                 source=source,
-                record_id=row.record_id,
-                similarity=similarity.get(row.id),
-                vector=own.get(row.id),
+                record_id=record_id,
+                similarity=similarity.get(entry_id),
+                vector=own.get(entry_id),
             )
-            for row in rows
+            for entry_id, person, audience, record_id, *_ in rows
         ]
 
 

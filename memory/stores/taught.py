@@ -5,17 +5,20 @@ Invariant: a fact is looked up in its message's own scope, and so is as much wit
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import FromClause, Row, Select, and_, case, exists, select
+from sqlalchemy import FromClause, Select, and_, case, exists, select
 from sqlalchemy.engine import Connection
 
 from memory.policy.fact_changes import confirmed_by
+from memory.prepared import Prepared, Row
 from memory.records import FactState, Scope, Source
 from memory.schema import fact_revisions, facts, listed, search_entries
+from memory.stores.excerpts import Embedded
 from memory.stores.scoped import id_batches, key_values
 
 
@@ -30,7 +33,7 @@ class Taught:
         forgotten: those that said what is to be forgotten, and of which nothing else that was learned is true now.
     """
 
-    entries: Mapping[int, Sequence[Row[Any]]]
+    entries: Mapping[int, Sequence[Embedded]]
     later: Mapping[int, frozenset[int]]
     corrected: frozenset[int]
     forgotten: frozenset[int]
@@ -44,7 +47,7 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
         scopes: the messages' own.
         message_ids: the messages.
     """
-    entries: defaultdict[int, list[Row[Any]]] = defaultdict(list)
+    entries: defaultdict[int, list[Embedded]] = defaultdict(list)
     later: defaultdict[int, set[int]] = defaultdict(set)
     corrected: set[int] = set()
     forgotten: set[int] = set()
@@ -52,15 +55,16 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
     known: set[int] = set()
     while unknown := {*message_ids, *(one for those in later.values() for one in those)} - known:
         for row in _rows(connection, scopes, unknown):
-            message_id, taken_by, was_corrected, unwanted, entry_id = row[:5]
+            message_id, taken_by, was_corrected, unwanted, *entry = row
+            entry_id = entry[0]
             if was_corrected:
                 corrected.add(message_id)
             elif entry_id is not None:
-                entries[message_id].append(row)
+                entries[message_id].append(tuple(entry))
             if entry_id is not None:
                 true_now.add(message_id)
             if unwanted is not None:
-                forgotten.update((message_id, *confirmed_by(unwanted)))
+                forgotten.update((message_id, *confirmed_by(json.loads(unwanted))))
             if taken_by is not None and taken_by != message_id:
                 later[message_id].add(taken_by)
         known |= unknown
@@ -72,13 +76,12 @@ def taught_by(connection: Connection, scopes: Collection[Scope], message_ids: Co
     )
 
 
-def _rows(connection: Connection, scopes: Collection[Scope], message_ids: Collection[int]) -> Iterator[Any]:
+def _rows(connection: Connection, scopes: Collection[Scope], message_ids: Collection[int]) -> Iterator[Row]:
     for some_ids in id_batches(message_ids):
-        yield from connection.execute(_TAUGHT, key_values(scopes, some_ids)).all()
+        yield from _TAUGHT.rows(connection, key_values(scopes, some_ids))
 
 
 def _taught() -> Select[Any]:
-    """Made once: making a statement takes longer than running it."""
     entry, successor, revision = search_entries, facts.alias("successor"), fact_revisions
     corrected = exists().where(_same_scope(revision), revision.c.fact_id == facts.c.id, revision.c.action == "correct")
     of_fact = and_(_same_scope(entry), entry.c.source == Source.FACT.value, entry.c.record_id == facts.c.id)
@@ -101,4 +104,4 @@ def _same_scope(table: FromClause) -> Any:
     return and_(table.c.person == facts.c.person, table.c.audience == facts.c.audience)
 
 
-_TAUGHT = _taught()
+_TAUGHT = Prepared(_taught())

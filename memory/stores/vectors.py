@@ -27,9 +27,18 @@ from sqlalchemy.engine import Connection
 from memory.database import Transaction
 from memory.ids import IdSource
 from memory.ports import Embedder, VectorIndex, Vectors
+from memory.prepared import Prepared
 from memory.records import Reach, Scope, Source
 from memory.schema import index_generations, listed, search_entries
-from memory.stores.scoped import in_any_reach, in_any_scope, in_scope, reach_values, scope_of_row, scope_values
+from memory.stores.scoped import (
+    in_any_reach,
+    in_any_scope,
+    in_scope,
+    reach_values,
+    scope_of,
+    scope_of_row,
+    scope_values,
+)
 
 _log = structlog.get_logger(__name__)
 
@@ -37,10 +46,11 @@ _ROWS_PER_STATEMENT = 1_000  # larger pages are no faster, and hold up the event
 _EMPTY_INDEX_BYTES = 4_096
 _STORED = np.dtype("<f2")
 
-# Made once: making a statement takes longer than running it.
 _GENERATIONS, _GENERATIONS_IN_AUDIENCES = (
-    select(index_generations).where(
-        in_any_reach(index_generations, in_audiences=named), index_generations.c.source.in_(listed("sources"))
+    Prepared(
+        select(index_generations).where(
+            in_any_reach(index_generations, in_audiences=named), index_generations.c.source.in_(listed("sources"))
+        )
     )
     for named in (False, True)
 )
@@ -217,8 +227,8 @@ class VectorCache:
         self, connection: Connection, reach: Reach, sources: Collection[Source]
     ) -> list[tuple[Scope, Source, int]]:
         query = _GENERATIONS if reach.audiences is None else _GENERATIONS_IN_AUDIENCES
-        rows = connection.execute(query, {**reach_values(reach), "sources": list(sources)}).all()
-        return [(scope_of_row(row), Source(row.source), row.generation) for row in rows]
+        rows = query.rows(connection, {**reach_values(reach), "sources": list(sources)})
+        return [(scope_of(person, audience), Source(kind), generation) for person, audience, kind, generation in rows]
 
     def _at_least(self, connection: Connection, scope: Scope, source: Source, generation: int) -> _CachedIndex:
         key = (scope, source)
