@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 
 Work = Callable[[], Awaitable[None]]
 
@@ -57,7 +58,8 @@ class ScopeQueues:
             await asyncio.wait(list(self._workers.values()))
 
     def _start(self, key: Hashable) -> None:
-        self._workers[key] = asyncio.create_task(self._work_through(key))
+        self._workers[key] = worker = asyncio.create_task(self._work_through(key))
+        worker.add_done_callback(partial(self._forget, key))
 
     async def _work_through(self, key: Hashable) -> None:
         queue = self._waiting[key]
@@ -70,3 +72,7 @@ class ScopeQueues:
                 self._start(key)  # the work raised, against its word; what waits behind it still runs
             else:
                 del self._waiting[key], self._workers[key]
+
+    def _forget(self, key: Hashable, ended: asyncio.Task[None]) -> None:
+        if self._workers.get(key) is ended:  # cancelled before it could begin, and so before it could clear up
+            del self._waiting[key], self._workers[key]

@@ -23,6 +23,8 @@ from tests.desk import usual_settings
 from tests.fakes import RecordingChannel, ScriptedModel
 from tests.world import World, running
 
+_PATIENCE = 60.0  # seconds until simcord gives up: a busy machine fails nothing
+
 
 class Client(ChangeEvents):
     """A bot around the commands; the adapter's own client is tested over the loopback double."""
@@ -91,7 +93,7 @@ async def server(
     channel = RecordingChannel("discord")
     async with (
         running(folder, memory_model=memory_model, channel=channel) as world,
-        simcord.run(Client(table, world, actions)) as env,
+        simcord.run(Client(table, world, actions), settle_timeout=_PATIENCE) as env,
     ):
         guild = env.create_guild()
         admins = guild.create_role("Admins", permissions=discord.Permissions(manage_guild=True))

@@ -87,14 +87,14 @@ async def test_a_command_is_acknowledged_at_once_and_answered_for_its_caller_alo
 
 async def test_a_slow_command_is_acknowledged_before_it_begins(tmp_path: Path) -> None:
     async def slow(invocation: Invocation) -> CommandReply:
-        await asyncio.sleep(10)
+        await asyncio.sleep(600)
         return CommandReply(text="At last.")
 
     async with server(tmp_path, Probe(reply=slow).table) as place:
         result = await place.ann.slash(place.channel, "mydata show")
         assert result.deferred
         assert result.ephemeral
-        await place.env.advance_time(11)
+        await place.env.advance_time(601)
 
         assert place.seen_by(place.ann) == ["At last."]
         assert place.seen_by(place.bob) == []

@@ -124,3 +124,15 @@ async def test_work_that_raises_does_not_hold_up_what_waits_behind_it(waiting: i
     await asyncio.sleep(0)
     await queues.idle()
     assert len(log) == 2 * waiting
+
+
+async def test_a_key_whose_worker_is_cancelled_before_it_begins_is_idle_and_can_be_used_again() -> None:
+    log: list[str] = []
+    queues, others = opened(), asyncio.all_tasks()
+    queues.submit("ann", noting(log, "never"))
+    [worker] = asyncio.all_tasks() - others
+    worker.cancel()
+    await asyncio.wait_for(queues.idle(), 10)
+    queues.submit("ann", noting(log, "a"))
+    await queues.idle()
+    assert log == ["a begins", "a ends"]
