@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
-from datetime import timedelta
 from itertools import pairwise
 
 import pytest
@@ -18,137 +15,14 @@ from memory.messages import (
     Part,
     Role,
     StopReason,
-    SystemBlock,
     TextPart,
     ToolCall,
     ToolResult,
     ToolSpec,
-    assistant_message,
     message_to_json,
     user_message,
 )
-from memory.parameters import MemoryParameters
-from memory.policy.text import escape_data
-from memory.prompt.assembler import Gathered, assemble
-from memory.prompt.memory_work import window_summary_request
-from memory.prompt.sections import UNKNOWN_HUMAN
-from memory.records import MemoryBlock, Scope, SearchHit, Source, StoredMessage
-from memory.saving import OFF_RECORD
-from tests.fakes import START, WordTokenCounter
-
-TOOLS = (
-    "core_memory_append",
-    "core_memory_replace",
-    "recall_search",
-    "archival_insert",
-    "archival_search",
-    "conversation_search",
-    "conversation_search_date",
-)
-WRITES = {"core_memory_append", "core_memory_replace", "archival_insert"}
-
-
-@dataclass
-class Chat:
-    """A small agent: builds the prompt, runs the calls, and ends a turn as the real one does."""
-
-    core: list[str] = field(default_factory=list)
-    archive: list[str] = field(default_factory=list)
-    past: list[str] = field(default_factory=list)
-    retrieved: list[str] = field(default_factory=list)
-    history: list[Message] = field(default_factory=list)
-    tools: tuple[str, ...] = TOOLS
-    core_is_full: bool = False
-    archive_is_broken: bool = False
-    off_record: bool = False
-    search_is_broken: bool = False
-    window_summary: str = ""
-    calls: list[ToolCall] = field(default_factory=list)
-    model: OfflineModel = field(default_factory=OfflineModel)
-
-    async def say(self, words: str) -> str:
-        """One turn; returns the reply."""
-        turn = [Message(role=Role.USER, parts=(TextPart(text=self._data()), TextPart(text=words)))]
-        self.calls = []
-        for _ in range(5):
-            response = await self.model.complete(self._request(turn))
-            calls = response.message.tool_calls
-            results = [self._run(call) for call in calls]
-            turn += [response.message, *([Message(role=Role.USER, parts=tuple(results))] if results else [])]
-            wrote = all(call.name in WRITES for call in calls) and not any(result.is_error for result in results)
-            if not calls or (response.message.text and wrote):
-                self.history += [user_message(words), *turn[1:]]
-                return response.message.text
-        raise AssertionError("the turn does not end")
-
-    def forget_the_conversation(self) -> None:
-        """What was said leaves the window and can be searched."""
-        self.past += [
-            f"- [2023-05-08 13:56, {'Ann' if message.role is Role.USER else 'Keepsake'}, recall] {message.text}"
-            for message in self.history
-            if message.text
-        ]
-        self.history = []
-
-    def _data(self) -> str:
-        lines = "\n".join(self.retrieved)
-        block = f"<retrieved>\n{lines}\n</retrieved>\n" if lines else ""
-        return f"<memory_data>\n<now>2026-03-02 09:00 UTC (Monday)</now>\n{block}</memory_data>"
-
-    def _request(self, turn: list[Message]) -> ModelRequest:
-        human = escape_data("\n".join(self.core)) or UNKNOWN_HUMAN
-        core = f"<core_memory>\n<persona>\nI am Keepsake.\n</persona>\n<human>\n{human}\n</human>\n</core_memory>"
-        system = [SystemBlock(name="instructions", text="Rules."), SystemBlock(name="core", text=core)]
-        if self.window_summary:
-            summary = f"<window_summary>\n{self.window_summary}\n</window_summary>"
-            system.append(SystemBlock(name="window_summary", text=summary))
-        return ModelRequest(
-            system=tuple(system),
-            messages=(*self.history, *turn),
-            tools=tuple(ToolSpec(name=name, description=name, input_schema={}) for name in self.tools),
-        )
-
-    def _run(self, call: ToolCall) -> ToolResult:
-        assert call.name in self.tools
-        self.calls.append(call)
-        if self.off_record and call.name in WRITES:
-            return ToolResult(call_id=call.id, name=call.name, content=f"Error: {OFF_RECORD}", is_error=True)
-        content, is_error = getattr(self, f"_{call.name}")(**call.arguments)
-        return ToolResult(call_id=call.id, name=call.name, content=content, is_error=is_error)
-
-    def _core_memory_append(self, text: str) -> tuple[str, bool]:
-        if self.core_is_full:
-            return "Error: Core memory is full. Move older facts out with archival_insert.", True
-        self.core += text.splitlines()
-        return "Saved in core memory.", False
-
-    def _core_memory_replace(self, old: str, new: str) -> tuple[str, bool]:
-        at = self.core.index(old)
-        self.core[at : at + 1] = [new] if new else []
-        return "Core memory changed.", False
-
-    def _archival_insert(self, text: str) -> tuple[str, bool]:
-        if self.archive_is_broken:
-            return "Error: The database cannot be written.", True
-        self.archive.append(text)
-        return "Saved in archival memory.", False
-
-    def _archival_search(self, query: str) -> tuple[str, bool]:
-        return self._found(query, [f"- [2024-01-02, archival] {text}" for text in self.archive])
-
-    def _conversation_search(self, query: str) -> tuple[str, bool]:
-        return self._found(query, self.past)
-
-    def _conversation_search_date(self, start_date: str, end_date: str) -> tuple[str, bool]:
-        hits = [line for line in self.past if start_date <= line[3:13] <= end_date]
-        return "\n".join(hits) or "Nothing found.", False
-
-    def _found(self, query: str, lines: list[str]) -> tuple[str, bool]:
-        if self.search_is_broken:
-            return "Error: The database cannot be read.", True
-        asked = set(re.findall(r"\w+", query.lower()))
-        hits = [line for line in lines if asked & set(re.findall(r"\w+", line.lower()))]
-        return "\n".join(hits) or "Nothing found.", False
+from tests.bot.offline_chat import LIFE, TOOLS, WRITES, Chat
 
 
 @pytest.mark.parametrize(
@@ -190,153 +64,6 @@ async def test_several_facts_of_one_message_are_all_kept() -> None:
     assert chat.core == ["Name: Ann.", "Lives in Rome.", "Works at Acme.", "Loves jasmine tea."]
     assert "Nice to meet you, Ann!" in reply
     assert "You live in Rome." in reply
-
-
-LIFE = (
-    "My name is Ann.",
-    "I love jasmine tea and I hate coriander.",
-    "I live in Rome.",
-    "I work as a nurse at St Mary's.",
-    "My dog is called Rex.",
-    "My sister Mia is allergic to nuts.",
-    "My birthday is on 4 May.",
-    "My trip to Lisbon is on 12 June.",
-    "My favourite film is Amelie.",
-)
-ANSWERS = [
-    ("What's my name?", "Your name is Ann."),
-    ("who am I", "Your name is Ann."),
-    ("Do you remember my name?", "Your name is Ann."),
-    ("Where do I live?", "You live in Rome."),
-    ("Which city am I living in?", "You live in Rome."),
-    ("What do I like?", "You love jasmine tea."),
-    ("do I like jasmine tea?", "You love jasmine tea."),
-    ("What do I hate?", "You hate coriander."),
-    ("What is my dog called?", "Your dog is called Rex."),
-    ("Do I have any pets?", "Your dog is called Rex."),
-    ("What is my sister allergic to?", "Your sister Mia is allergic to nuts."),
-    ("Who is allergic to nuts?", "Your sister Mia is allergic to nuts."),
-    ("When is my birthday?", "Your birthday is 4 May."),
-    ("when is my trip", "Your trip to Lisbon is on 12 June."),
-    ("When is my holiday?", "Your trip to Lisbon is on 12 June."),
-    ("What did I say about Lisbon?", "Your trip to Lisbon is on 12 June."),
-    ("Do you know anything about Mia?", "Your sister Mia is allergic to nuts."),
-    ("What's my favourite film?", "Your favourite film is Amelie."),
-    ("What is my job?", "You work as a nurse at St Mary's."),
-    ("Tell me about my family", "Your sister Mia is allergic to nuts."),
-]
-
-
-@pytest.mark.parametrize(("question", "answer"), ANSWERS)
-async def test_a_question_is_answered_from_core_memory(question: str, answer: str) -> None:
-    chat = Chat()
-    for statement in LIFE:
-        await chat.say(statement)
-    chat.forget_the_conversation()
-    assert answer in await chat.say(question)
-    assert chat.calls == []
-
-
-async def test_without_tools_a_fact_is_found_in_the_conversation() -> None:
-    chat = Chat(tools=())
-    await chat.say("My name is Ann.")
-    await chat.say("My dog is called Rex.")
-    assert await chat.say("What's my name?") == 'You told me earlier: "My name is Ann."'
-    assert await chat.say("What is my dog called?") == 'You told me earlier: "My dog is called Rex."'
-
-
-@pytest.mark.parametrize(
-    ("question", "said"),
-    [
-        ("What's my name?", "Hello, I'm Ann"),
-        ("Where do I live?", "We just moved to Rome"),
-        ("What is my cat called?", "my cat is called Tom"),
-        ("What did I say about the boiler?", "The plumber repaired our boiler for 300 euros."),
-        ("When did I visit the dentist?", "I visited the dentist this morning."),
-        ("我的狗叫什么名字？", "我的狗叫小白。"),
-        ("¿Dónde vivo?", "Vivo en Roma desde 2019."),
-        ("أين أعيش؟", "أعيش في روما."),
-    ],
-)
-async def test_what_left_the_window_is_searched_and_quoted_with_its_date(question: str, said: str) -> None:
-    chat = Chat(past=[f"- [2023-05-08 13:56, Ann, recall] {said}"])
-    chat.retrieved = list(chat.past) if not said.isascii() else []
-    assert await chat.say(question) == f'You told me on 8 May 2023: "{said}"'
-
-
-async def test_being_called_by_its_name_changes_nothing() -> None:
-    chat = Chat(core=["Their brother Tom lives in Bonn."])
-    assert await chat.say("Hi Keepsake, where does my brother live?") == "Your brother Tom lives in Bonn."
-    assert await chat.say("Keepsake: I love tea") == "Noted: You love tea."
-
-
-@pytest.mark.parametrize("question", ["Where do I live?", "How old am I?", "When is my birthday?", "What is my name?"])
-async def test_a_fact_about_somebody_else_is_no_answer_about_the_person(question: str) -> None:
-    facts = ["My sister lives in Oslo.", "My mother's birthday is 3 July.", "My dog's name is Rex.", "I love old maps."]
-    chat = Chat(past=[f"- [2023-05-08 13:56, Ann, recall] {fact}" for fact in facts])
-    for fact in facts:
-        await chat.say(fact)
-    assert (await chat.say(question)).startswith("I don't know that")
-
-
-async def test_the_newest_of_several_statements_answers() -> None:
-    chat = Chat(
-        past=[
-            "- [2021-01-01 10:00, Ann, recall] I live in Oslo.",
-            "- [2023-05-08 13:56, Ann, recall] I live in Rome.",
-            "- [2022-01-01 10:00, Ann, recall] I live in Bonn.",
-        ]
-    )
-    assert (await chat.say("Where do I live?")).startswith('You told me on 8 May 2023: "I live in Rome."')
-
-
-async def test_a_day_that_is_asked_about_is_searched_by_date() -> None:
-    chat = Chat(past=["- [2023-05-08 13:56, Ann, recall] The boiler broke.", "- [2023-05-09 09:00, Ann, recall] No."])
-    assert await chat.say("What did we talk about on 8 May 2023?") == 'You told me on 8 May 2023: "The boiler broke."'
-    assert [call.name for call in chat.calls] == ["conversation_search_date"]
-
-
-async def test_what_is_unknown_is_said_after_two_rounds_of_searching_at_most() -> None:
-    chat = Chat(core=["Lives in Rome.", "Their dog is called Rex."], past=["- [2023-05-08 09:00, Ann, recall] Hi."])
-    reply = await chat.say("What is my cousin's shoe size?")
-    assert reply.startswith("I don't know that")
-    assert len(chat.calls) == 4
-    reply = await chat.say("What is my cat called?")
-    assert "Rex" not in reply
-
-
-async def test_a_question_that_names_something_is_not_answered_with_something_else() -> None:
-    chat = Chat(core=["Their trip to Rome is on 1 May."])
-    assert (await chat.say("When is my trip to Lisbon?")).startswith("I don't know that")
-
-
-async def test_before_anything_is_known_it_says_so() -> None:
-    assert (await Chat().say("What do you know about me?")).startswith("I don't know that")
-
-
-async def test_a_message_full_of_questions_makes_few_calls() -> None:
-    chat = Chat()
-    await chat.say("Where is my red bike? Where is my old lamp? Where is my blue cup? Where is my big hat?")
-    assert len(chat.calls) == 4
-
-
-async def test_a_failed_search_is_not_told_as_nothing_found() -> None:
-    chat = Chat(search_is_broken=True)
-    assert "could not search" in await chat.say("What's my name?")
-
-
-async def test_what_the_agent_said_is_no_evidence() -> None:
-    line = "- [2023-05-08 13:56, Keepsake, recall] My name is Bob. You live in Rome. I live in Rome."
-    chat = Chat(past=[line], retrieved=[line], window_summary="[2023-05-08] Keepsake: I live in Rome.")
-    chat.history = [user_message("Hm"), assistant_message("I live in Rome. My name is Bob.")]
-    for question in ("Where do I live?", "What's my name?", "What did I say about Rome?"):
-        assert (await chat.say(question)).startswith("I don't know that")
-    assert chat.core == []
-
-
-async def test_a_question_asked_before_is_no_answer() -> None:
-    chat = Chat(past=["- [2023-05-08 13:56, Ann, recall] What is my sister allergic to?"])
-    assert (await chat.say("What is my sister allergic to?")).startswith("I don't know that")
 
 
 @pytest.mark.parametrize(
@@ -421,90 +148,10 @@ async def test_sad_news_is_met_with_a_kind_word(words: str, reply: str) -> None:
     assert await Chat().say(words) == reply
 
 
-@pytest.mark.parametrize(
-    ("core", "question", "answer"),
-    [
-        (
-            ["Plays the bass in a band.", "Their band is called The Wet Socks."],
-            "What's my band called?",
-            "The Wet Socks.",
-        ),
-        (["Has a dog named Bolt.", "Their dog is called Volt."], "What is my dog's name?", "Your dog is called Volt."),
-        (["Is married to Rita."], "What's my wife's name?", "You are married to Rita."),
-        (["Is married to Rita."], "Tell me about my family", "You are married to Rita."),
-    ],
-)
-async def test_who_asks_for_a_name_is_told_one(core: list[str], question: str, answer: str) -> None:
-    assert (await Chat(core=core).say(question)).endswith(answer)
-
-
 async def test_a_task_is_met_with_what_the_stand_in_is_and_a_question_with_what_it_does_not_know() -> None:
     assert (await Chat().say("Can you make a packing list?")).startswith("I am a rule-based stand-in, not")
     assert (await Chat().say("Tell me a joke")).startswith("I am a rule-based stand-in, not")
     assert (await Chat().say("Tell me my shoe size")).startswith("I don't know that")
-
-
-async def test_a_question_about_something_sad_is_only_answered() -> None:
-    assert (await Chat().say("Which of my cats died?")).startswith("I don't know that")
-
-
-async def test_a_wish_to_forget_is_never_quoted() -> None:
-    chat = Chat(past=["- [2023-05-08 13:56, Ann, recall] Forget that I hate coriander."])
-    assert (await chat.say("Do I hate coriander?")).startswith("I don't know that")
-
-
-HATE, FORGET = "I hate coriander.", "Forget that I hate coriander."
-
-
-@pytest.mark.parametrize(
-    "past",
-    [
-        [f"- [2023-05-08 13:56, Ann, recall] {HATE}", f"- [2023-05-08 13:57, Ann, recall] {FORGET}"],
-        [f"- [2023-05-08 13:56, Ann, recall] {HATE}", f"- [2023-05-09 13:57, Ann, recall] {FORGET}"],
-        [f"- [2023-05-08 13:56, Ann, recall] {HATE} {FORGET}"],
-        [f"- [2023-05-08 13:56, Ann, recall] {FORGET}", "- [2023-05-07 13:57, archival] Hates coriander."],
-    ],
-)
-async def test_what_was_said_before_a_wish_to_forget_it_is_not_quoted(past: list[str]) -> None:
-    assert (await Chat(past=past).say("Do I hate coriander?")).startswith("I don't know that")
-
-
-async def test_what_was_said_again_after_a_wish_to_forget_it_is_quoted() -> None:
-    again = f"- [2023-05-09 13:56, Ann, recall] {HATE}"
-    assert HATE in await Chat(past=[f"- [2023-05-08 13:56, Ann, recall] {FORGET}", again]).say("Do I hate coriander?")
-
-
-async def test_what_is_to_be_forgotten_is_not_quoted_while_it_stands_in_the_conversation() -> None:
-    chat = Chat(tools=(), window_summary="- [2026-03-02 08:50] Ann: I collect stamps.")
-    await chat.say("I collect stamps from Peru. I have a boat.")
-    await chat.say("Forget about my stamps")
-    assert (await chat.say("Do I have stamps?")).startswith("I don't know that")
-    assert "boat" in await chat.say("Do I have a boat?")
-    await chat.say("I collect stamps from Chile now.")
-    assert "Chile" in await chat.say("Which stamps do I collect?")
-
-
-async def test_a_weekday_asked_about_is_the_last_one() -> None:
-    chat = Chat(past=["- [2026-02-28 13:56, Ann, recall] The hive stands behind the chapel."])
-    assert "behind the chapel" in await chat.say("What did I tell you on Saturday?")
-
-
-@pytest.mark.parametrize(
-    ("question", "quoted"),
-    [
-        ("What did we talk about last time?", ["chapel"]),
-        ("What did we talk about last week?", ["boiler", "chapel"]),
-        ("What did we talk about last year?", []),
-    ],
-)
-async def test_of_a_time_without_an_episode_what_was_said_is_quoted(question: str, quoted: list[str]) -> None:
-    said = {
-        "hive": "- [2026-02-12 13:56, Ann, recall] The hive is painted.",
-        "boiler": "- [2026-02-24 13:56, Ann, recall] The plumber repaired our boiler.",
-        "chapel": "- [2026-02-28 13:56, Ann, recall] I rebuilt the chapel.",
-    }
-    answered = await Chat(tools=(), retrieved=list(said.values())).say(question)
-    assert [word for word in said if word in answered] == quoted
 
 
 async def test_where_nothing_is_to_be_kept_it_says_so() -> None:
@@ -628,11 +275,6 @@ async def test_a_statement_and_a_question_in_one_message_are_both_served() -> No
     assert "Tom" in reply
 
 
-async def test_lines_of_another_writer_are_quoted_as_they_stand() -> None:
-    chat = Chat(core=["Ann prefers trains to planes."])
-    assert await chat.say("What do you know about me?") == 'My notes say: "Ann prefers trains to planes."'
-
-
 async def test_the_same_request_gets_the_same_answer_and_call_ids_never_repeat() -> None:
     chat = Chat()
     for statement in LIFE:
@@ -641,40 +283,6 @@ async def test_the_same_request_gets_the_same_answer_and_call_ids_never_repeat()
     assert len(set(ids)) == len(ids) == len(LIFE)
     request = ModelRequest(messages=(user_message("I like tea"),))
     assert await chat.model.complete(request) == await chat.model.complete(request)
-
-
-@pytest.mark.parametrize(
-    ("words", "reply"),
-    [
-        ("What's my name?", "Your name is Ann."),
-        ("When is my exam?", 'I noted on 2 March 2026: "The exam is on 4 May."'),
-        ("What did I say about the boiler?", 'You told me on 2 March 2026: "The boiler broke. Twice."'),
-        ("What did I say about trains?", 'My summary says: "Ann missed two trains."'),
-        ("What did I say about lamps?", 'You told me earlier: "I bought three lamps."'),
-        ("What day is it?", "It is Monday 2 March 2026."),
-    ],
-)
-async def test_the_prompt_is_read_as_the_assembler_writes_it(words: str, reply: str) -> None:
-    scope = Scope(person="console:ann", audience="dm")
-    found = {"scope": scope, "record_id": 1, "score": 1.0, "at": START, "reason": "words"}
-    gathered = Gathered(
-        agent_name="Keepsake",
-        audience_note="",
-        summary="Ann missed two trains.",
-        blocks=(MemoryBlock(label="human", value="Name: Ann.", version=1),),
-        window_summary="",
-        history=tuple(stored(("Ann", "I bought three lamps."), ("Keepsake", "I own a boiler."))),
-        turn=(user_message(words),),
-        hits=(
-            SearchHit(source=Source.RECALL, text="The boiler broke.\nTwice.", author="Ann", **found),
-            SearchHit(source=Source.RECALL, text="My exam is on 9 May.", author="Keepsake", **found),
-            SearchHit(source=Source.ARCHIVAL, text="The exam is on 4 May.", author=None, **found),
-        ),
-        now=START,
-    )
-    prompt = assemble(gathered, parameters=MemoryParameters(), counter=WordTokenCounter())
-    response = await OfflineModel().complete(prompt.request)
-    assert response.message.text == reply
 
 
 async def test_text_is_streamed_and_the_stop_reason_fits() -> None:
@@ -687,97 +295,6 @@ async def test_text_is_streamed_and_the_stop_reason_fits() -> None:
     assert heard == [response.message.text]
     assert response.stop_reason is StopReason.END_TURN
     assert response.usage is None
-
-
-def stored(*said: tuple[str, str]) -> list[StoredMessage]:
-    return [
-        StoredMessage(
-            id=number,
-            scope=Scope(person="console:ann", audience="dm"),
-            conversation="console:ann",
-            session_id=1,
-            exchange_id=number,
-            author=author,
-            message=user_message(text) if author == "Ann" else assistant_message(text),
-            sent_at=START + timedelta(minutes=number),
-            tokens=1,
-        )
-        for number, (author, text) in enumerate(said)
-    ]
-
-
-async def summarized(previous: str, said: list[StoredMessage], max_words: int) -> str:
-    response = await OfflineModel().complete(window_summary_request(previous, said, max_words))
-    return response.message.text
-
-
-async def test_a_digest_keeps_facts_and_constraints_and_drops_pleasantries() -> None:
-    said = stored(
-        ("Ann", "Hello! Thanks!"),
-        ("Ann", "My sister Mia lives in Oslo. Nice."),
-        ("Ann", "We decided to paint room 12 on 4 May."),
-        ("Ann", "Never call me before ten."),
-        ("Keepsake", "Thanks!"),
-    )
-    digest = await summarized("[2026-03-01] Ann: I moved to Rome.", said, 200)
-    assert digest.splitlines() == [
-        "[2026-03-02] Ann: Never call me before ten.",
-        "[2026-03-01] Ann: I moved to Rome.",
-        "[2026-03-02] Ann: My sister Mia lives in Oslo.",
-        "[2026-03-02] Ann: We decided to paint room 12 on 4 May.",
-    ]
-
-
-async def test_a_constraint_outlives_many_digests_and_new_facts_find_room() -> None:
-    digest = ""
-    for day in range(60):
-        said = stored(
-            ("Ann", f"I paid bill {day} to Mr Miller{day}."), *([("Ann", "Never phone me.")] if day == 0 else [])
-        )
-        digest = await summarized(digest, said, 40)
-        assert f"Miller{day}" in digest
-    assert "Never phone me." in digest
-
-
-async def test_a_digest_of_pleasantries_says_so_until_something_is_said() -> None:
-    nothing = await summarized("", stored(("Ann", "Hello!")), 50)
-    assert nothing == "Nothing worth keeping was said."
-    digest = await summarized(nothing, stored(("Ann", "I live in Rome.")), 50)
-    assert digest == "[2026-03-02] Ann: I live in Rome."
-
-
-async def test_a_digest_leaves_out_what_was_only_asked() -> None:
-    said = stored(("Ann", "What is on my shopping list? We painted room 12 on 4 May."), ("Ann", "Who is my boss?"))
-    assert await summarized("", said, 80) == "[2026-03-02] Ann: We painted room 12 on 4 May."
-
-
-async def test_a_digest_leaves_out_what_the_agent_itself_said() -> None:
-    said = stored(("Ann", "We painted room 12 on 4 May."), ("Keepsake", "You decided to paint room 14 on 6 May."))
-    assert await summarized("", said, 80) == "[2026-03-02] Ann: We painted room 12 on 4 May."
-
-
-async def test_a_digest_keeps_room_for_what_it_held_before() -> None:
-    said = stored(*(("Ann", f"We decided on room {number} for 4 May.") for number in range(20)))
-    digest = await summarized("[2026-03-01] Ann: My sister Mia was born on 3 July 1990.", said, 60)
-    assert "3 July 1990" in digest
-
-
-async def test_a_digest_can_be_asked_afterwards() -> None:
-    summary = await summarized("", stored(("Ann", "My sister Mia lives in Oslo."), ("Keepsake", "I live in Rome.")), 50)
-    chat = Chat(window_summary=summary)
-    assert await chat.say("Where does my sister live?") == 'You told me on 2 March 2026: "My sister Mia lives in Oslo."'
-    assert (await chat.say("Where do I live?")).startswith("I don't know that")
-
-
-@given(
-    texts=st.lists(st.text(min_size=1, max_size=60), max_size=6),
-    previous=st.text(max_size=80),
-    max_words=st.integers(min_value=6, max_value=30),
-)
-@settings(max_examples=60)
-async def test_a_digest_never_has_more_words_than_allowed(texts: list[str], previous: str, max_words: int) -> None:
-    digest = await summarized(previous, stored(*(("Ann", text) for text in texts)), max_words)
-    assert 0 < len(digest.split()) <= max_words
 
 
 _PARTS = st.one_of(
