@@ -143,9 +143,9 @@ class ConsoleAdapter:
                 self._replied.set()
         return ()
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
         """A reply of an earlier process may stand on a terminal that nobody can look at any more."""
-        return True
+        return ()
 
     async def recent(self, conversation: Conversation, *, limit: int) -> Sequence[IncomingMessage]:
         """Nobody else speaks in a terminal."""

@@ -214,9 +214,9 @@ class DiscordAdapter:
         """Deliver an answer; see ``DiscordDelivery.send``. Raises DeliveryFailed or DeliveryRefused."""
         return await self._delivery.send(message)
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Whether an answer is there already; see ``DiscordDelivery.was_delivered``. Raises DeliveryFailed."""
-        return await self._delivery.was_delivered(message)
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
+        """Look for an earlier attempt; see ``DiscordDelivery.delivered_as``. Raises DeliveryFailed."""
+        return await self._delivery.delivered_as(message)
 
     async def recent(self, conversation: Conversation, *, limit: int) -> Sequence[IncomingMessage]:
         """What was said lately; see ``discord_history.recent_messages``. Raises HistoryUnreadable."""

@@ -143,8 +143,8 @@ class DiscordDelivery:
                 _log.info("discord_call_repeated", error=type(error).__name__)
                 await asyncio.sleep(delay)
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Look for the answer among the bot's messages after the one it answers.
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
+        """Look for the answer among the bot's messages after the one it answers: the ids of those that show it.
 
         Where parts of it or of a draft of it are there, the next ``send`` of the answer goes on with these.
 
@@ -165,9 +165,10 @@ class DiscordDelivery:
             if not (isinstance(error, discord.HTTPException) and error.status in _REFUSALS):
                 raise DeliveryFailed(f"Discord does not show the channel now: {type(error).__name__}") from error
             _log.warning("discord_lookup_refused", conversation=message.conversation.key, status=error.status)
-            return not message.draft  # whose messages can be edited unseen
+            return None if message.draft else ()  # the messages of a draft can be edited unseen
         self._remember(message, there)
-        return [(shown.text or "").strip() for shown in there] == [part.strip() for part in parts]
+        is_whole = [(shown.text or "").strip() for shown in there] == [part.strip() for part in parts]
+        return tuple(str(shown.id) for shown in there) if is_whole else None
 
     def _is_part(self, found: discord.Message, message: OutgoingMessage, parts: list[str], index: int) -> bool:
         client = self._client()

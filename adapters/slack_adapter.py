@@ -278,9 +278,9 @@ class SlackAdapter:
         """Deliver a whole answer, in order, as many messages as Slack needs."""
         return await self._running_delivery().send(message)
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Whether an earlier attempt already reached Slack; True where Slack does not let us look."""
-        return await self._running_delivery().was_delivered(message)
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
+        """Look for an earlier attempt; see ``SlackDelivery.delivered_as``. Raises DeliveryFailed."""
+        return await self._running_delivery().delivered_as(message)
 
     def typing(self, conversation: Conversation, asked: str) -> AbstractAsyncContextManager[None]:
         """Show that an answer is being written; see ``SlackSigns.writing``."""

@@ -52,6 +52,11 @@ class _Found:
     there: Mapping[int, str] = field(default_factory=dict)
     draft: str | None = None
 
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Of the parts that stand there, in order."""
+        return tuple(self.there[part] for part in sorted(self.there))
+
 
 class SlackDelivery:
     """Posts answers, and looks up whether they are there.
@@ -101,7 +106,7 @@ class SlackDelivery:
         for part in missing:
             there |= await self._post(message, part, parts)
         self._unfinished.pop(message.delivery_key, None)
-        return tuple(there[part] for part in sorted(there))
+        return _Found(missing=(), there=there).ids
 
     async def _finish_draft(self, message: OutgoingMessage, draft: Draft, parts: Sequence[str]) -> Sequence[int]:
         """Turn a draft into the answer, or into its first part; the parts that are still missing."""
@@ -112,14 +117,15 @@ class SlackDelivery:
         await self._until_taken(lambda: self._drafts.put(message, draft, parts[0], traces), "the end of a draft")
         return range(1, len(parts))
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Whether the whole answer is there; True where Slack does not let us look.
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
+        """The ids of the posts that show the whole answer, as far as Slack lets us look; None where some are missing.
 
         Raises:
             DeliveryFailed: Slack cannot be asked just now.
         """
         self._remember(message.delivery_key)
-        return not (await self._look(message, len(parts_for_slack(message.whole_text)))).missing
+        found = await self._look(message, len(parts_for_slack(message.whole_text)))
+        return None if found.missing else found.ids
 
     def _remember(self, delivery_key: str) -> None:
         """Some parts may already stand in Slack, so the next attempt looks before it posts."""
@@ -221,7 +227,7 @@ class SlackDelivery:
                     draft = draft or post.get("ts")
                 elif payload.get("delivery_key") == message.delivery_key:
                     if payload.get("whole"):
-                        return _Found(missing=())
+                        return _Found(missing=(), there={0: str(post.get("ts"))})
                     if payload.get("draft"):
                         draft = post.get("ts")
                     missing.discard(payload.get("part"))

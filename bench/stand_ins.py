@@ -95,9 +95,9 @@ class Nowhere:
         self.sent_at = perf_counter()
         return ()
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
         """Nothing is sent twice here."""
-        return False
+        return None
 
     async def fetch_file(self, message: IncomingMessage, file: AttachedFile, *, limit: int) -> bytes:
         """Nobody attaches anything."""

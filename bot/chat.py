@@ -176,11 +176,16 @@ class ChannelAdapter(Protocol):
         """
         ...
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
-        """Whether an earlier attempt, cut off by a crash, already reached the platform.
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
+        """Look for what reached the platform in an earlier attempt, cut off by a crash.
 
-        Looks the platform up. Where it will never let us look (forbidden, channel gone), True, since a doubled
-        answer cannot be taken back. Raises DeliveryFailed where it cannot be asked just now.
+        Returns:
+            The platform's ids of the messages that show the answer, as far as they are known; None where it is not
+            there whole. Where the platform will never let us look (forbidden, channel gone) it counts as there, since
+            a doubled answer cannot be taken back.
+
+        Raises:
+            DeliveryFailed: the platform cannot be asked just now.
         """
         ...
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import structlog
 
@@ -149,27 +150,24 @@ class Delivery:
         notice = replies.notice(task.incoming.conversation, admin_reads_dms=self._admin_reads_dms)
         outgoing = task.outgoing(answer.text, notice=notice if answer.is_first else None)
         state = InboxState.DELIVERED
-        posts: tuple[str, ...] = ()
-        if not (self._is_in_doubt(task) and await task.channel.was_delivered(outgoing)):
+        posts = await task.channel.delivered_as(outgoing) if self._is_in_doubt(task) else None
+        if posts is None:
             try:
                 with self._measures.phase("delivery"):
                     posts = await task.channel.send(outgoing)
             except DeliveryRefused as error:
                 _log.warning("delivery_refused", inbox_id=task.item.id, error=str(error))
-                state = InboxState.DROPPED
+                state, posts = InboxState.DROPPED, ()
             self._refusals.note(outgoing.conversation, refused=state is InboxState.DROPPED)
-        await self._end(task.item, state, posts)
+        await self._system.write(partial(self._end, task, state, posts))
 
-    async def _end(self, item: InboxItem, state: InboxState, posts: tuple[str, ...]) -> None:
+    async def _end(self, task: Task, state: InboxState, posts: tuple[str, ...], tx: Transaction) -> None:
         """Note that an answer is done with, and the posts that show it."""
-        stores = self._system.stores
-
-        async def note(tx: Transaction) -> None:
-            await stores.answer_posts.note(item.scope, tx, item=item, posts=posts)
-            await stores.inbox.mark(item.scope, tx, item=item, state=state)
-
-        await self._system.write(note)
-        await self._system.feedback.answered(posts)
+        stores, item = self._system.stores, task.item
+        await stores.answer_posts.note(item.scope, tx, item=item, posts=posts)
+        if task.draft is not None:  # which people may have reacted to
+            await self._system.feedback.answered(tx, item, posts)
+        await stores.inbox.mark(item.scope, tx, item=item, state=state)
 
     @staticmethod
     def _is_in_doubt(task: Task) -> bool:

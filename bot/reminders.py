@@ -104,7 +104,7 @@ class Reminders:
             recipient=reminder.scope.person,
             tried_since=first_tried_at - _CLOCKS_APART,
         )
-        if not (tried_before and await channel.was_delivered(outgoing)):
+        if not (tried_before and await channel.delivered_as(outgoing) is not None):
             await channel.send(outgoing)
 
     async def _postpone(self, reminder: Reminder, pause: timedelta) -> None:

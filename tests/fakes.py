@@ -175,9 +175,9 @@ class RecordingChannel:
         """The id of the post that shows an answer."""
         return f"post-{message.delivery_key}"
 
-    async def was_delivered(self, message: OutgoingMessage) -> bool:
+    async def delivered_as(self, message: OutgoingMessage) -> tuple[str, ...] | None:
         known = self.there | {sent.delivery_key for sent in self.sent}
-        return message.delivery_key in known
+        return (message.draft or (self.post_of(message),)) if message.delivery_key in known else None
 
     async def recent(self, conversation: Conversation, *, limit: int) -> list[IncomingMessage]:
         if self.failures:

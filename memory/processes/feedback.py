@@ -2,14 +2,13 @@
 
 Invariant: an answer counts once for each procedure that it was given, by the last of its person's verdicts that
 stand; the verdicts, and what they move, change in one transaction. Nobody else's reaction counts. One that comes while
-the answer is still being written waits, in this process alone, until that is there.
+the answer is still being written waits in the inbox, and counts in the transaction that notes the answer as delivered.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from functools import partial
 
 import structlog
 
@@ -17,7 +16,7 @@ from memory.database import Database, Transaction
 from memory.policy.audience import reach_of_person
 from memory.policy.feedback import WORDS, Verdict, in_force, judged, reaction, with_verdict, without_verdict
 from memory.processes.sittings import may_keep
-from memory.records import Scope, Source
+from memory.records import EarlyReaction, InboxItem, Scope, Source
 from memory.stores.answer_posts import AnswerPostStore
 from memory.stores.consent import ConsentStore
 from memory.stores.inbox import InboxStore
@@ -27,19 +26,6 @@ from memory.stores.sessions import SessionStore
 
 _log = structlog.get_logger(__name__)
 
-_EARLY_POSTS = 1_000
-_EARLY_REACTIONS = 20  # on one post
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Reaction:
-    """What ``react`` was told."""
-
-    channel: str
-    person: str
-    sign: str
-    taken_back: bool
-
 
 class Feedback:
     """Judges replies.
@@ -48,7 +34,7 @@ class Feedback:
         database: for one transaction over all stores.
         replies: what each was given, and what was made known of it.
         answer_posts: which posts show which answer.
-        inbox: which answers are still being written.
+        inbox: which answers are still being written, and what is reacted to them.
         procedures: keep the rate.
         sessions, consent: whether a reaction may be kept.
     """
@@ -71,7 +57,6 @@ class Feedback:
         self._procedures = procedures
         self._sessions = sessions
         self._consent = consent
-        self._early: OrderedDict[str, deque[_Reaction]] = OrderedDict()
 
     async def hear(self, scope: Scope, tx: Transaction, *, conversation: str, text: str) -> None:
         """Take a message as a word on the reply before it, where it praises or corrects.
@@ -98,43 +83,40 @@ class Feedback:
             sign: an emoji, or its name.
             taken_back: whether the reaction was removed.
         """
-        success = reaction(sign)
-        if success is None:
+        if reaction(sign) is None:
             return
-        if await self._inbox.is_writing(person, channel):
-            self._keep_early(platform_id, _Reaction(channel=channel, person=person, sign=sign, taken_back=taken_back))
-        answer = await self._answer_posts.answer_at(reach_of_person(person), channel, platform_id)
-        if answer is None:
-            return
-        self._early.pop(platform_id, None)
-        scope = answer.scope
-        async with self._database.transaction() as tx:
-            given = await self._replies.of_exchange(scope, answer.exchange_id)
-            if given is None:
-                return
-            if taken_back:
-                verdicts = without_verdict(given.verdicts, sign)
-            elif await may_keep(scope, given.conversation, sessions=self._sessions, consent=self._consent):
-                verdicts = with_verdict(given.verdicts, Verdict(by=sign, success=success))
-            else:
-                return
-            await self._judge(scope, tx, given, verdicts)
+        told = EarlyReaction(post=platform_id, sign=sign, taken_back=taken_back)
+        if await self._inbox.is_writing(person, channel):  # afterwards it may be written to its end already
+            await self._database.write(partial(self._inbox.note_reaction, person, channel, reaction=told))
+        if await self._answer_posts.answer_at(reach_of_person(person), channel, platform_id) is not None:
+            await self._database.write(partial(self._take, channel, person, told))
 
-    async def answered(self, posts: Sequence[str]) -> None:
-        """Take the reactions that came while an answer was being written, now that it is there.
+    async def answered(self, tx: Transaction, item: InboxItem, posts: Collection[str]) -> None:
+        """Take the reactions that came while an answer was being written.
 
         Args:
-            posts: the platform's ids of the posts that show it.
+            tx: the open transaction, in which the posts are noted as those that show the answer.
+            item: the message that it answers.
+            posts: the platform's ids of the posts.
         """
-        for post in posts:
-            for early in self._early.pop(post, ()):
-                await self.react(early.channel, post, person=early.person, sign=early.sign, taken_back=early.taken_back)
+        for early in await self._inbox.reactions(item.scope, tx, item=item):
+            if early.post in posts:
+                await self._take(item.conversation, item.scope.person, early, tx)
 
-    def _keep_early(self, platform_id: str, early: _Reaction) -> None:
-        self._early.setdefault(platform_id, deque(maxlen=_EARLY_REACTIONS)).append(early)
-        self._early.move_to_end(platform_id)
-        if len(self._early) > _EARLY_POSTS:
-            self._early.popitem(last=False)
+    async def _take(self, channel: str, person: str, told: EarlyReaction, tx: Transaction) -> None:
+        """Put a reaction on the answer that its post shows."""
+        answer = await self._answer_posts.answer_at(reach_of_person(person), channel, told.post)
+        given = None if answer is None else await self._replies.of_exchange(answer.scope, answer.exchange_id)
+        success = reaction(told.sign)
+        if answer is None or given is None or success is None:
+            return
+        if told.taken_back:
+            verdicts = without_verdict(given.verdicts, told.sign)
+        elif await may_keep(answer.scope, given.conversation, sessions=self._sessions, consent=self._consent):
+            verdicts = with_verdict(given.verdicts, Verdict(by=told.sign, success=success))
+        else:
+            return
+        await self._judge(answer.scope, tx, given, verdicts)
 
     async def _judge(self, scope: Scope, tx: Transaction, given: ReplySources, verdicts: Sequence[Verdict]) -> None:
         """Put verdicts on a reply, and let the procedures it was given have what comes of them."""

@@ -5,6 +5,7 @@ One face over modules by topic; the rest of the project imports from here.
 
 from memory.records.channels import ChannelMode, ChannelState
 from memory.records.conversations import (
+    EarlyReaction,
     EvictionReason,
     InboxItem,
     InboxState,
@@ -95,6 +96,7 @@ __all__ = [
     "ConsolidationReport",
     "Difficulty",
     "DigestVersion",
+    "EarlyReaction",
     "EmbeddingProgress",
     "EntryScore",
     "Episode",

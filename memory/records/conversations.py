@@ -141,6 +141,21 @@ class InboxState(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EarlyReaction:
+    """What a person reacted to an answer while it was still being written.
+
+    Attributes:
+        post: the platform's id of the post that it is on.
+        sign: an emoji, or its name.
+        taken_back: whether it was removed.
+    """
+
+    post: str
+    sign: str
+    taken_back: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class InboxItem:
     """An accepted incoming message and what became of it.
 

@@ -69,6 +69,7 @@ inbox = personal(
     Column("message_id", BigInteger),
     Column("reply", Text),
     Column("draft", JSON(none_as_null=True)),
+    Column("reactions", JSON(none_as_null=True)),  # of its person, while the answer is written
     Column("edited_text", Text),  # what the message says by now, where that changed before its turn
     Column("edited_at", UtcDateTime),
     Column("claimed_by", String(64)),  # the process that is sending the answer

@@ -9,7 +9,8 @@ them where they are to be kept, and its key stays, so that a message handed over
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -20,7 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from memory.database import Database, Transaction
 from memory.errors import AnsweredElsewhere
 from memory.ids import IdSource
-from memory.records import InboxItem, InboxState, Scope
+from memory.records import EarlyReaction, InboxItem, InboxState, Scope
 from memory.schema import inbox
 from memory.stores.scoped import as_stored, delete_scope, rows_of_scope, scope_of_row
 
@@ -36,7 +37,11 @@ _THIS = and_(
 )
 _UNFINISHED = and_(_THIS, *(inbox.c.state != state.value for state in _DONE))
 _ITEM = select(inbox).where(_THIS)
+# By state, since few are unfinished; a person's own may be those of many years.
+_DRAFTED = select(inbox).where(inbox.c.state.in_(UNFINISHED), inbox.c.draft.is_not(None))
 _ACCEPT = insert(inbox)
+_REACTIONS = select(inbox.c.reactions).where(_THIS)
+_MOST_REACTIONS = 20  # the latest
 _CLAIM = (
     update(inbox)
     .where(
@@ -138,9 +143,9 @@ class InboxStore:
     async def mark(self, scope: Scope, tx: Transaction, *, item: InboxItem, state: InboxState) -> InboxItem:
         """Note how far the reply has come; the item as it is now. Of an item that is done only the key is kept."""
         if state in _DONE:
-            return await self._change(
-                scope, tx, item, state=state, payload="", reply=None, draft=None, edited_text=None
-            )
+            done: dict[str, Any] = {"state": state, "payload": "", "reply": None, "draft": None, "edited_text": None}
+            await self._write(scope, tx, item, reactions=None, **done)
+            return replace(item, **done)
         return await self._change(scope, tx, item, state=state)
 
     async def claim(
@@ -191,13 +196,27 @@ class InboxStore:
 
     async def is_writing(self, person: str, channel: str) -> bool:
         """Whether an answer to a person is being shown while it is written, in a channel or one of its threads."""
-        # By state, since few are unfinished; a person's own may be those of many years.
-        query = select(inbox.c.person, inbox.c.conversation).where(
-            inbox.c.state.in_(UNFINISHED), inbox.c.draft.is_not(None)
-        )
         async with self._database.read() as connection:
-            drafted = (await connection.execute(query)).all()
-        return any(row.person == person and f"{row.conversation}:".startswith(f"{channel}:") for row in drafted)
+            return bool(_of_whom(await connection.execute(_DRAFTED), person, channel))
+
+    async def note_reaction(self, person: str, channel: str, tx: Transaction, *, reaction: EarlyReaction) -> None:
+        """Keep what a person reacted beside each of their messages whose answer is being shown while it is written.
+
+        Args:
+            person: who reacted.
+            channel: where; its threads count as part of it.
+            tx: the open transaction.
+            reaction: what.
+        """
+        for row in _of_whom(await tx.connection.execute(_DRAFTED), person, channel):
+            item = item_of_row(row)
+            reactions = [*(row.reactions or ()), asdict(reaction)][-_MOST_REACTIONS:]
+            await self._write(item.scope, tx, item, reactions=reactions)
+
+    async def reactions(self, scope: Scope, tx: Transaction, *, item: InboxItem) -> list[EarlyReaction]:
+        """What is kept of reactions to the answer to a message that is not done yet, in their order."""
+        found = (await tx.connection.execute(_REACTIONS, _key(scope, item))).scalar()
+        return [EarlyReaction(**reaction) for reaction in found or ()]
 
     async def export(self, scope: Scope) -> list[dict[str, Any]]:
         """Every item of a scope."""
@@ -208,9 +227,13 @@ class InboxStore:
         return {inbox.name: await delete_scope(tx, inbox, scope)}
 
     async def _change(self, scope: Scope, tx: Transaction, item: InboxItem, **changes: Any) -> InboxItem:
+        await self._write(scope, tx, item, **changes)
+        return replace(item, **changes)
+
+    @staticmethod
+    async def _write(scope: Scope, tx: Transaction, item: InboxItem, **changes: Any) -> None:
         values = {f"new_{column}": value for column, value in changes.items()}
         await tx.connection.execute(_change_of(tuple(changes)), {**_key(scope, item), **values})
-        return replace(item, **changes)
 
 
 def _key(scope: Scope, item: InboxItem) -> dict[str, str]:
@@ -221,6 +244,11 @@ def _key(scope: Scope, item: InboxItem) -> dict[str, str]:
         "of_conversation": item.conversation,
         "of_message": item.platform_id,
     }
+
+
+def _of_whom(rows: Iterable[Row[Any]], person: str, channel: str) -> list[Row[Any]]:
+    """Those of a person's messages in a channel or one of its threads."""
+    return [row for row in rows if row.person == person and f"{row.conversation}:".startswith(f"{channel}:")]
 
 
 @cache

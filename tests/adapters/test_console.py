@@ -139,7 +139,7 @@ async def test_a_terminal_shows_no_typing_and_is_never_written_to_twice() -> Non
     await chat.adapter.run()
     [message] = chat.accepted
     async with chat.adapter.typing(message.conversation, "m1"):
-        assert await chat.adapter.was_delivered(answer_to(message, "HELLO"))
+        assert await chat.adapter.delivered_as(answer_to(message, "HELLO")) is not None
 
 
 async def test_a_line_with_a_slash_is_a_command_and_no_message(tmp_path: Path) -> None:

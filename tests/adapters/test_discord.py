@@ -519,7 +519,7 @@ async def test_an_answer_sent_before_a_crash_is_recognised(discord: DiscordDoubl
         asked = await discord.post(chat, ann, "hello")
         await adapter.send(answer(chat, asked))
     async with started(discord) as adapter:
-        assert await adapter.was_delivered(answer(chat, asked))
+        assert await adapter.delivered_as(answer(chat, asked)) is not None
 
 
 async def test_an_answer_never_sent_is_not_taken_for_another(discord: DiscordDouble) -> None:
@@ -530,7 +530,7 @@ async def test_an_answer_never_sent_is_not_taken_for_another(discord: DiscordDou
         await adapter.send(answer(chat, second, key="answer-2"))
         await discord.post(chat, ann, "Hello.")
 
-        assert not await adapter.was_delivered(answer(chat, first))
+        assert await adapter.delivered_as(answer(chat, first)) is None
 
 
 async def test_an_answer_cut_off_between_its_parts_is_completed(discord: DiscordDouble) -> None:
@@ -542,9 +542,9 @@ async def test_an_answer_cut_off_between_its_parts_is_completed(discord: Discord
     discord.remembers_nonces = False
     async with started(discord) as adapter:
         whole = answer(chat, asked, "\n".join(parts))
-        assert not await adapter.was_delivered(whole)
+        assert await adapter.delivered_as(whole) is None
         await adapter.send(whole)
-        assert await adapter.was_delivered(whole)
+        assert await adapter.delivered_as(whole) is not None
 
     assert [sent["content"] for sent in discord.sent] == parts
 
@@ -556,7 +556,7 @@ async def test_where_discord_never_lets_us_look_the_answer_counts_as_delivered(
     chat = discord.add_dm()
     discord.script("GET", "/messages$", Scripted(status=status))
     async with started(discord) as adapter:
-        assert await adapter.was_delivered(answer(chat, discord.snowflake()))
+        assert await adapter.delivered_as(answer(chat, discord.snowflake())) is not None
 
 
 @pytest.mark.parametrize("trouble", [Scripted(cut=True), Scripted(status=401)])
@@ -567,7 +567,7 @@ async def test_where_discord_cannot_be_asked_just_now_the_answer_waits(
     discord.script("GET", "/messages$", trouble, trouble)  # aiohttp repeats what a cut connection lost
     async with started(discord) as adapter:
         with pytest.raises(DeliveryFailed):
-            await adapter.was_delivered(answer(chat, discord.snowflake()))
+            await adapter.delivered_as(answer(chat, discord.snowflake()))
 
 
 async def test_once_disconnected_discord_cannot_be_asked(discord: DiscordDouble) -> None:
@@ -575,7 +575,7 @@ async def test_once_disconnected_discord_cannot_be_asked(discord: DiscordDouble)
     async with started(discord) as adapter:
         await adapter.stop()
         with pytest.raises(DeliveryFailed):
-            await adapter.was_delivered(answer(chat, discord.snowflake()))
+            await adapter.delivered_as(answer(chat, discord.snowflake()))
 
 
 # typing

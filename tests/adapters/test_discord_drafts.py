@@ -137,9 +137,9 @@ async def test_after_a_crash_a_draft_becomes_the_answer(chat: Chat, is_known: bo
     chat.discord.remembers_nonces = False  # it forgets them after some minutes
     again = chat.answer("Other words than before.", ids if is_known else ())
     async with connected(chat.discord) as adapter:
-        assert not await adapter.was_delivered(again)
+        assert await adapter.delivered_as(again) is None
         await adapter.send(again)
-        assert await adapter.was_delivered(again)
+        assert await adapter.delivered_as(again) is not None
     assert chat.shown == ["Other words than before."]
 
 
@@ -148,7 +148,7 @@ async def test_after_a_crash_a_draft_of_two_messages_becomes_the_answer(chat: Ch
     chat.discord.remembers_nonces = False
     again = chat.answer("later words " * 250, ids)
     async with connected(chat.discord) as adapter:
-        assert not await adapter.was_delivered(again)
+        assert await adapter.delivered_as(again) is None
         await adapter.send(again)
     assert " ".join(chat.shown) == again.text.strip()
     assert len(chat.discord.sent) == 2
@@ -158,7 +158,7 @@ async def test_a_draft_can_be_ended_where_the_channel_cannot_be_read(chat: Chat)
     ids = await chat.adapter.draft(chat.answer("The first words"))
     async with connected(chat.discord) as adapter:
         chat.discord.script("GET", "/messages$", Scripted(status=403))
-        assert not await adapter.was_delivered(chat.answer("All words.", ids))
+        assert await adapter.delivered_as(chat.answer("All words.", ids)) is None
         await adapter.send(replace(chat.answer("All words."), draft=ids))
     assert chat.shown == ["All words."]
 

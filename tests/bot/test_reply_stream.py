@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from bot import replies
+from bot.changes import Reaction
 from bot.chat import DeliveryFailed, DeliveryRefused, OutgoingMessage
 from bot.fair_slots import HearsWaiting
 from bot.reply_stream import ReplyStream
@@ -142,16 +143,20 @@ async def test_a_model_that_fails_in_the_middle_leaves_a_sentence_in_place_of_it
         assert page.sent[0].draft == (f"draft-{page.sent[0].delivery_key}",)
 
 
-async def broken_off(folder: Path, page: Page, clock: FakeClock) -> None:
-    """A process that stops while a draft is on the page."""
+async def broken_off(
+    folder: Path, page: Page, clock: FakeClock, *, asked: str = "Count", reaction: Reaction | None = None
+) -> None:
+    """A process that stops while a draft is on the page, on which somebody has reacted."""
     async with writing(folder, "One |two.", page=page, clock=clock) as (world, _, pauses):
-        await world.handler.accept(world.incoming("Count"))
+        await world.handler.accept(world.incoming(asked))
         await pauses.end_one()
         await page.shows("One")
         [item] = await world.system.stores.inbox.pending()
         while item.draft != (f"draft-{item.id:x}",):  # noted once it is shown
             await asyncio.sleep(0)
             [item] = await world.system.stores.inbox.pending()
+        if reaction is not None:
+            await world.following.apply(replace(reaction, id=f"draft-{item.id:x}"))
         await world.handler.drain(0)
 
 
@@ -255,3 +260,24 @@ async def test_a_thumb_on_an_answer_that_is_still_being_written_counts_once_it_i
         model.go_on()
         await world.handler.idle()
         assert await judged(world) == (1, 1.0)
+
+
+@pytest.mark.parametrize("arrived", [False, True])
+async def test_a_thumb_on_a_draft_counts_after_a_crash_too_and_so_does_one_that_comes_later(
+    tmp_path: Path, page: Page, arrived: bool
+) -> None:
+    clock = FakeClock()
+    async with running(tmp_path, model=saving(), clock=clock) as world:
+        thumb = await with_a_report_written(world)
+    clock.advance(minutes=1)
+    await broken_off(tmp_path, page, clock, asked="Please write the weekly report again.", reaction=thumb)
+    draft = f"draft-{page.drafts[0].delivery_key}"
+    if arrived:  # and the process died before it could note that
+        page.there.add(page.drafts[0].delivery_key)
+    async with running(tmp_path, channel=page, clock=clock) as world:
+        await world.handler.idle()
+        assert len(page.sent) == (not arrived)
+        assert await judged(world) == (1, 1.0)
+        for sign in ("👍", "👎"):
+            await world.following.apply(replace(thumb, id=draft, sign=sign, taken_back=sign == "👍"))
+        assert await judged(world) == (1, 0.0)

@@ -306,7 +306,7 @@ async def test_an_answer_that_arrived_before_a_crash_is_not_sent_again(stage: St
     answer = await stage.answer()
     await stage.adapter.send(answer)
 
-    assert await stage.adapter.was_delivered(answer)
+    assert await stage.adapter.delivered_as(answer) is not None
 
 
 async def test_an_answer_that_never_arrived_is_not_taken_for_another(stage: Stage) -> None:
@@ -314,7 +314,7 @@ async def test_an_answer_that_never_arrived_is_not_taken_for_another(stage: Stag
     never_sent = await stage.answer("Good evening.", key="a2")
 
     # On a terminal nobody can look, and a doubled answer cannot be taken back.
-    assert await stage.adapter.was_delivered(never_sent) is not stage.remembers
+    assert (await stage.adapter.delivered_as(never_sent) is None) is stage.remembers
 
 
 async def test_what_is_said_again_to_the_same_message_is_told_apart_from_the_answer_to_it(stage: Stage) -> None:
@@ -322,11 +322,11 @@ async def test_what_is_said_again_to_the_same_message_is_told_apart_from_the_ans
     await stage.adapter.send(answer)
     since = (await stage.asked("Thanks!")).sent_at - timedelta(minutes=1)
     reminder = replace(answer, text="Reminder: tea", delivery_key="r1", tried_since=since)
-    assert await stage.adapter.was_delivered(reminder) is not stage.remembers
+    assert (await stage.adapter.delivered_as(reminder) is None) is stage.remembers
 
     await stage.adapter.send(reminder)
 
-    assert await stage.adapter.was_delivered(reminder)
+    assert await stage.adapter.delivered_as(reminder) is not None
     assert stage.shown() == ["I will remind you.", "Reminder: tea"]
 
 

@@ -441,7 +441,7 @@ async def test_nothing_that_commands_leave_in_a_direct_chat_is_taken_for_an_answ
     await slack.wait_for_posts(2)
     chat = Conversation(platform="slack", key="slack:T1:DU1", audience="dm")
     owed = OutgoingMessage(conversation=chat, text="Hello.", in_reply_to="1772442000.000100", delivery_key="1f")
-    assert not await adapter.was_delivered(owed)
+    assert await adapter.delivered_as(owed) is None
 
 
 async def test_stopping_ends_with_what_runs(

@@ -90,9 +90,9 @@ async def test_a_second_attempt_posts_only_what_is_missing(slack: SlackDouble, i
         with pytest.raises(DeliveryFailed):
             await adapter.send(answer(words))
     async with started(slack, inbox) as adapter:
-        assert not await adapter.was_delivered(answer(words))
+        assert await adapter.delivered_as(answer(words)) is None
         await adapter.send(answer(words))
-        assert await adapter.was_delivered(answer(words))
+        assert await adapter.delivered_as(answer(words)) is not None
     assert " ".join(post["text"] for post in slack.posts()[1:]) == words
 
 
@@ -101,37 +101,37 @@ async def test_an_answer_in_a_thread_is_found_after_a_restart(slack: SlackDouble
         root = slack.message("U1", "C1", f"{MENTION} hi", channel_type="channel")
         await (await slack.deliver(root)).wait()
         sent = answer("hello", to=inbox.messages[0], key="b1")
-        assert not await adapter.was_delivered(sent)
+        assert await adapter.delivered_as(sent) is None
         await adapter.send(sent)
     async with started(slack, inbox) as adapter:
-        assert await adapter.was_delivered(sent)
-        assert not await adapter.was_delivered(answer("hello", to=inbox.messages[0], key="b2"))
+        assert await adapter.delivered_as(sent) is not None
+        assert await adapter.delivered_as(answer("hello", to=inbox.messages[0], key="b2")) is None
 
 
 async def test_a_post_of_ours_without_a_trace_counts_as_the_answer(slack: SlackDouble, inbox: Inbox) -> None:
     slack.message(BOT_USER, "D1", "hello", bot_id=double.BOT_ID)
     async with started(slack, inbox) as adapter:
-        assert await adapter.was_delivered(answer("hello"))
+        assert await adapter.delivered_as(answer("hello")) is not None
 
 
 async def test_an_earlier_post_of_ours_is_not_the_answer(slack: SlackDouble, inbox: Inbox) -> None:
     async with started(slack, inbox) as adapter:
         slack.message(BOT_USER, "D1", "an older post", bot_id=double.BOT_ID)
         await (await slack.deliver(slack.message("U1", "D1", "and now?", channel_type="im"))).wait()
-        assert not await adapter.was_delivered(answer("hello", to=inbox.messages[0]))
+        assert await adapter.delivered_as(answer("hello", to=inbox.messages[0])) is None
 
 
 async def test_where_slack_never_lets_us_look_the_answer_counts_as_delivered(slack: SlackDouble, inbox: Inbox) -> None:
     slack.script("conversations.history", double.error("missing_scope"))
     async with started(slack, inbox) as adapter:
-        assert await adapter.was_delivered(answer("hello"))
+        assert await adapter.delivered_as(answer("hello")) is not None
 
 
 async def test_where_slack_cannot_be_asked_just_now_the_answer_waits(slack: SlackDouble, inbox: Inbox) -> None:
     slack.script("conversations.history", double.error("internal_error"))
     async with started(slack, inbox) as adapter:
         with pytest.raises(DeliveryFailed):
-            await adapter.was_delivered(answer("hello"))
+            await adapter.delivered_as(answer("hello"))
 
 
 @pytest.mark.parametrize(

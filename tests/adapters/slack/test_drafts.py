@@ -48,7 +48,7 @@ async def test_in_a_thread_an_answer_is_streamed_to_the_person_and_stopped_with_
         await adapter.send(whole)
         assert shown(slack) == ["**One** two three."]
         assert slack.streaming == set()
-        assert await adapter.was_delivered(whole)
+        assert await adapter.delivered_as(whole) is not None
     [start] = slack.called("chat.startStream")
     assert (start["recipient_team_id"], start["recipient_user_id"]) == ("T1", "U1")
     assert start["thread_ts"] == "1772442000.000000"
@@ -65,7 +65,7 @@ async def test_a_long_streamed_answer_counts_as_delivered_though_it_would_be_pos
         ids = await adapter.draft(answer(words[:3_000]))
         await adapter.send(answer(words.strip(), draft=ids))
     async with started(slack, inbox) as adapter:
-        assert await adapter.was_delivered(answer(words.strip(), draft=ids))
+        assert await adapter.delivered_as(answer(words.strip(), draft=ids)) is not None
     assert shown(slack) == [words.strip()]
 
 
@@ -152,7 +152,7 @@ async def test_a_drafted_answer_that_outgrows_a_message_goes_on_in_further_posts
         ids = await adapter.draft(answer(words[:5_000], where=DM))
         whole = answer(words, where=DM, draft=ids)
         await adapter.send(whole)
-        assert await adapter.was_delivered(whole)
+        assert await adapter.delivered_as(whole) is not None
     assert " ".join(shown(slack)) == words
     assert len(slack.posts()) > 2
 
@@ -186,9 +186,9 @@ async def test_after_a_crash_a_draft_becomes_the_answer(
     slack: SlackDouble, inbox: Inbox, where: Conversation, is_known: bool
 ) -> None:
     async def restarted(adapter: SlackAdapter, again: OutgoingMessage) -> None:
-        assert not await adapter.was_delivered(again)
+        assert await adapter.delivered_as(again) is None
         await adapter.send(again)
-        assert await adapter.was_delivered(again)
+        assert await adapter.delivered_as(again) is not None
 
     async with started(slack, inbox) as adapter:
         ids = await adapter.draft(answer("The first words", where=where))
@@ -204,7 +204,7 @@ async def test_a_draft_can_be_ended_where_the_conversation_cannot_be_read(slack:
     slack.script("conversations.replies", *[double.error("missing_scope")] * 2)
     async with started(slack, inbox) as adapter:
         whole = answer("All words.", draft=ids)
-        assert not await adapter.was_delivered(whole)
+        assert await adapter.delivered_as(whole) is None
         await adapter.send(whole)
     assert shown(slack) == ["All words."]
 

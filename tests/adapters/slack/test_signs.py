@@ -26,7 +26,7 @@ async def write(adapter: SlackAdapter, slack: SlackDouble, pauses: Pauses, where
     async with adapter.typing(where, "1.0"):
         await pauses.end_one()
         await slack.wait_for(lambda: len(slack.called(method)) > calls)
-        await adapter.was_delivered(answer_in(where))  # by now the sign has had its answer
+        await adapter.delivered_as(answer_in(where))  # by now the sign has had its answer
 
 
 async def test_in_a_thread_it_says_that_it_is_writing(slack: SlackDouble, inbox: Inbox) -> None:
@@ -67,7 +67,7 @@ async def test_a_sign_that_is_not_allowed_is_not_asked_for_again(
         await write(adapter, slack, pauses, where, method)
         async with adapter.typing(where, "2.0"):
             await pauses.end_one()
-            await adapter.was_delivered(answer_in(where))  # by now a sign would be there
+            await adapter.delivered_as(answer_in(where))  # by now a sign would be there
     assert len(slack.called(method)) == 1
 
 
