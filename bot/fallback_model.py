@@ -22,13 +22,9 @@ class FallbackModel:
     Args:
         first: asked always.
         second: asked where the first cannot answer.
-
-    Attributes:
-        fell_back: how often the second was asked.
     """
 
     def __init__(self, first: ChatModel, second: ChatModel) -> None:
-        self.fell_back = 0
         self._first = first
         self._second = second
 
@@ -44,7 +40,6 @@ class FallbackModel:
         except ModelError as error:
             if not rule_of(error).fallback:
                 raise
-            self.fell_back += 1
             _log.warning("fell_back", model=self._second.name, error=type(error).__name__)
             return await self._second.complete(request, on_text=on_text)
 

@@ -72,7 +72,10 @@ def in_any_reach(table: FromClause, *, in_audiences: bool) -> ColumnElement[bool
 
 
 def in_any_reach_by_key(table: FromClause, *, in_audiences: bool) -> ColumnElement[bool]:
-    """The same as ``in_any_reach``, for what ``in_reach_by_key`` is for."""
+    """The same for a statement that goes on to ask for what follows the scope in a key, such as an id.
+
+    Of a reach over every audience ``in_any_reach`` names none, and SQLite would then walk all rows of the person.
+    """
     within = in_any_reach(table, in_audiences=in_audiences)
     return within if in_audiences else and_(within, _named_audiences(table, bindparam("of_person")))
 
@@ -90,21 +93,7 @@ def in_reach(table: FromClause, reach: Reach) -> ColumnElement[bool]:
     return or_(*(_of_account(table, own) for own in reach.of_each))
 
 
-@lru_cache(_CONDITIONS_KEPT)
-def in_reach_by_key(table: FromClause, reach: Reach) -> ColumnElement[bool]:
-    """The same for a statement that goes on to ask for what follows the scope in a key, such as an id.
-
-    Of a reach over every audience ``in_reach`` names none, and SQLite would then walk all rows of the person.
-    """
-    return or_(*(_of_account_by_key(table, own) for own in reach.of_each))
-
-
-def _of_account_by_key(table: FromClause, reach: Reach) -> ColumnElement[bool]:
-    mine = _of_account(table, reach)
-    return mine if reach.audiences is not None else and_(mine, _named_audiences(table, reach.person))
-
-
-def _named_audiences(table: FromClause, person: str | BindParameter[str]) -> ColumnElement[bool]:
+def _named_audiences(table: FromClause, person: BindParameter[str]) -> ColumnElement[bool]:
     """The audiences under which there are rows of an account, one after the other by the key (a loose index scan)."""
     other = table.alias()
     first = select(func.min(other.c.audience).label("audience")).where(other.c.person == person)

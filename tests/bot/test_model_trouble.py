@@ -172,7 +172,7 @@ async def test_another_model_answers_where_the_first_cannot(clock: FakeClock) ->
     for _ in range(FAILURES + 2):
         assert (await model.complete(HELLO)).message.text == "from the second"
     assert len(inner.requests) == FAILURES
-    assert model.fell_back == FAILURES + 2
+    assert len(second.requests) == FAILURES + 2
     clock.advance(seconds=15)
     assert (await model.complete(HELLO)).message.text == "ok"
 
