@@ -171,6 +171,7 @@ class SlackAdapter:
             self._intake,
             self._commands,
             self._actions,
+            on_withheld=self._withheld,
             bot_token=self._bot_token,
             api_url=self._api_url,
             logger=self._logger,
@@ -200,6 +201,10 @@ class SlackAdapter:
     def _catch_up(self) -> None:
         if self._catching_up is not None and not self._stopped.is_set():
             self._catching_up.begin()
+
+    def _withheld(self) -> None:
+        if self._catching_up is not None:
+            self._catching_up.withheld()
 
     def _lost(self) -> None:
         if self._catching_up is not None:

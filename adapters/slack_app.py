@@ -30,6 +30,7 @@ def bolt_app(
     commands: SlackCommands | None,
     actions: SlackActions | None,
     *,
+    on_withheld: Callable[[], None],
     bot_token: str,
     api_url: str,
     logger: logging.Logger,
@@ -40,6 +41,7 @@ def bolt_app(
         identity: whom Slack takes us for, as ``auth.test`` says.
         intake: takes events in.
         commands, actions: what people can call and click on.
+        on_withheld: told when Slack withholds events for a minute, since there are too many of them.
         bot_token: the token the identity belongs to.
         api_url: the address of Slack's API.
         logger: where the library writes.
@@ -61,6 +63,7 @@ def bolt_app(
             return BoltResponse(status=await intake.receive(body))
         if body.get("type") == "app_rate_limited":
             _log.warning("slack_withholds_events", minute=body.get("minute_rate_limited"))
+            on_withheld()
             return BoltResponse(status=200)
         if commands is not None and (begun := commands.receive(body)) is not None:
             return BoltResponse(status=begun)

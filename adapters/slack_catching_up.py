@@ -36,6 +36,7 @@ from memory.ports import Sleep
 _PLATFORM = "slack"
 _TRIES = 3
 _LONGEST_WAIT = 300.0  # seconds in one look, where Slack limits how often it is asked
+_WITHHELD = 90.0  # seconds, within which the minute is over
 _MOST_KNOWN = 200  # conversations in which something was heard, the latest first
 _MOST_NEW = 50  # and others, the newest first
 
@@ -77,7 +78,7 @@ class SlackCatchingUp:
         team: the workspace.
         last_seen: what was seen in each conversation.
         look_back: what is kept of late.
-        sleep: waits where Slack limits how often it is asked.
+        sleep: waits where Slack limits how often it is asked, or how much it tells.
     """
 
     def __init__(
@@ -97,6 +98,7 @@ class SlackCatchingUp:
         self._look_back = look_back
         self._sleep = sleep
         self._running: asyncio.Task[None] | None = None
+        self._pause: asyncio.Task[None] | None = None
         self._again = False
         self._is_stopped = False
         self._is_away = False
@@ -122,6 +124,17 @@ class SlackCatchingUp:
         self._is_away = True
         self._last_seen.lost(_PLATFORM)
 
+    def withheld(self) -> None:
+        """Slack withholds events for this minute: catch up in the background once it is over."""
+        self.lost()
+        if self._pause is not None:
+            self._pause.cancel()
+        self._pause = asyncio.create_task(self._begin_later())
+
+    async def _begin_later(self) -> None:
+        await self._sleep(_WITHHELD)
+        self.begin()
+
     async def settled(self) -> None:
         """Wait until a look has come to its end since the connection was there last."""
         await self._settled.wait()
@@ -130,9 +143,10 @@ class SlackCatchingUp:
         """Look for nothing more; what is still missing is found after the next start."""
         self._is_stopped = True
         self.lost()
-        if self._running is not None:
-            self._running.cancel()
-            await asyncio.wait({self._running})
+        under_way = [task for task in (self._pause, self._running) if task is not None]
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
 
     async def _run(self) -> None:
         while True:

@@ -20,7 +20,7 @@ from bot.incoming import memory_of, stored_form
 from bot.turn_state import TurnResult
 from memory.database import Transaction
 from memory.errors import AnsweredElsewhere, MemorySystemError
-from memory.exchange import Exchange
+from memory.exchange import Beside, Exchange, nothing_beside
 from memory.messages import FilePart
 from memory.person import PersonMemory
 from memory.ports import Clock
@@ -77,8 +77,7 @@ class Answering:
             try:
                 await self._take_turn(task)
             except NotAdmitted as full:
-                await self._keep_unanswered(task)
-                await self._delivery.deliver(task, str(full))
+                await self._turn_away(task, str(full))
 
     async def _begun(
         self, task: Task, memory: PersonMemory, files: tuple[FilePart, ...]
@@ -91,7 +90,8 @@ class Answering:
         linked: list[PersonMemory] = []
 
         async def admit(tx: Transaction) -> None:
-            await self._budgets.admit(tx, task.incoming)
+            if task.item.message_id is None:  # otherwise an earlier process has counted the turn, and died
+                await self._budgets.admit(tx, task.incoming)
             linked.append(await memory.with_links())
 
         exchange = await memory.begin(stored_form(task.incoming, files), task.item, before=admit)
@@ -104,7 +104,7 @@ class Answering:
         crowded = True
         try:
             async with task.channel.typing(task.incoming.conversation, task.incoming.id):
-                if task.incoming.attachments:
+                if task.incoming.attachments and task.item.message_id is None:
                     await self._system.write(partial(self._budgets.check, message=task.incoming))
                 read = await read_attachments(task.channel, task.incoming, self._attachment_limits)
                 memory, exchange = await self._begun(task, memory, read.files)
@@ -168,5 +168,16 @@ class Answering:
             await self._delivery.deliver(task, replies.BROKEN_OFF)
         _log.warning("too_late_to_answer", inbox_id=task.item.id)
 
-    async def _keep_unanswered(self, task: Task) -> None:
-        await memory_of(self._system, task.incoming).keep_unanswered(stored_form(task.incoming), task.item)
+    async def _turn_away(self, task: Task, reason: str) -> None:
+        """Keep a message for which there is no room, and say why it has no answer."""
+        begun: list[Answer] = []
+
+        async def beside(tx: Transaction) -> None:
+            begun.append(await self._delivery.begin(tx, task, reason))
+
+        await self._keep_unanswered(task, beside=beside)
+        await self._delivery.send(task, begun[0])
+
+    async def _keep_unanswered(self, task: Task, *, beside: Beside = nothing_beside) -> None:
+        memory = memory_of(self._system, task.incoming)
+        await memory.keep_unanswered(stored_form(task.incoming), task.item, beside=beside)

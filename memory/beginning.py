@@ -91,8 +91,13 @@ class Beginning:
             exchange = await self._services.database.write(store)
         return exchange
 
-    async def keep_unanswered(self, new: NewMessage, item: InboxItem) -> None:
+    async def keep_unanswered(self, new: NewMessage, item: InboxItem, *, beside: Beside = nothing_beside) -> None:
         """Store a message that will not be answered, straight into recall; nothing where nothing is to be kept.
+
+        Args:
+            new: the message; its tokens are counted here.
+            item: its inbox item.
+            beside: writes something else in the same transaction; what it raises undoes all of it.
 
         Raises:
             PersonErased: the person was erased since the message was accepted.
@@ -104,6 +109,7 @@ class Beginning:
         async def store(tx: Transaction) -> None:
             present = await self._owed(tx, item)
             session = await self._session(tx, new.sent_at)
+            await beside(tx)
             if not session.kept or (present is not None and present.message_id is not None):
                 return
             [kept] = await self._stores.recall.append(

@@ -15,7 +15,7 @@ from bot.config import load_settings
 from memory.messages import ModelResponse, StopReason, TextPart, Usage
 from memory.parameters import MemoryParameters
 from memory.policy.limits import Limit
-from tests.fakes import START, FakeClock, ScriptedModel
+from tests.fakes import START, FakeClock, ScriptedModel, WritingModel
 from tests.world import World, running
 
 GARDEN = Conversation(platform="console", key="console:garden", audience="guild:1")
@@ -47,6 +47,19 @@ async def test_the_counts_survive_a_restart_and_hold_in_every_audience(tmp_path:
     async with running(tmp_path, limits=limits, clock=FakeClock(START + timedelta(hours=1))) as world:
         assert (await world.say("Hi")).startswith("That was all")
         assert await world.say("Hi", who="bob") == "ok"
+
+
+async def test_a_turn_that_a_crash_cut_off_is_counted_once(tmp_path: Path) -> None:
+    limits, clock, model = {Limit.PERSON_TURNS: 1}, FakeClock(), WritingModel("Hello.|")
+    async with running(tmp_path, limits=limits, clock=clock, chat_model=model) as world:
+        await world.handler.accept(world.incoming("Hi"))
+        await model.wrote.wait()
+        await world.handler.drain(0)
+    async with running(tmp_path, limits=limits, clock=clock) as world:
+        await world.handler.idle()
+        assert world.channel.texts == ["ok"]
+        clock.advance(minutes=1)
+        assert (await world.say("And now?")).startswith("That was all")
 
 
 async def test_tokens_are_counted_as_the_service_counts_them(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from memory.stores.last_seen import Seen
 from tests.adapters.slack.running import started
 from tests.desk import learning, usual_settings
 from tests.doubles.slack import BOT_USER, TEAM, SlackDouble, error, rate_limited, server_error
-from tests.fakes import FakeClock, RecordingChannel, ScriptedModel
+from tests.fakes import FakeClock, Pauses, RecordingChannel, ScriptedModel
 from tests.world import World, running
 
 LATE = "(This is late: I was away when you wrote.)"
@@ -204,6 +204,24 @@ async def test_what_slack_does_not_show_counts_as_kept_and_is_asked_for_again(
         assert OSLO not in str(await world.system.privacy.export("slack:T1:U1"))
     assert waited[0] == 7
     assert answers(slack, "D1") == [(None, False), (None, True)]
+
+
+async def test_what_slack_withheld_since_it_was_too_much_is_asked_for_when_that_is_over(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    pauses, texts = Pauses(), []
+    limited = {"type": "app_rate_limited", "team_id": TEAM, "minute_rate_limited": 1}
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", OSLO)
+    async with bot(slack, tmp_path, sleep=pauses) as world:
+        for number in range(2):
+            await (await slack.deliver_payload("events_api", limited)).wait()
+            slack.message("U1", "D1", f"Withheld {number}.")
+        await said(slack, world, "D1", "Told again.")
+        for _ in range(2):
+            await pauses.end_one()
+        texts = [post["text"] for post in await slack.wait_for_posts(4)]
+    assert [LATE in text for text in texts] == [False, False, True, True]
 
 
 class Unreadable(LastSeen):
