@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from adapters.discord_adapter import DiscordAdapter
 from bot.changes import MessageEdited, MessagesDeleted, PlaceLeft, PlacesKnown, PlatformChange
 from bot.chat import IncomingMessage
@@ -86,12 +84,6 @@ class Told:
             found = next(change for change in self.changes if isinstance(change, kind))
             self.changes.remove(found)
             return found
-
-
-@pytest.fixture
-async def discord() -> AsyncIterator[DiscordDouble]:
-    async with DiscordDouble().running() as double:
-        yield double
 
 
 @asynccontextmanager

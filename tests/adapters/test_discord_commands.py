@@ -15,17 +15,7 @@ from simcord import SetupError
 from simcord.env import Env
 
 from bot.chat import Conversation
-from bot.commands import (
-    Argument,
-    Attachment,
-    Command,
-    CommandReply,
-    Group,
-    Invocation,
-    Kind,
-    Services,
-    Suggestion,
-)
+from bot.commands import Argument, Attachment, Command, CommandReply, Group, Invocation, Kind, Services, Suggestion
 from memory.errors import InvalidInput
 from tests.adapters.discord_server import Client, server
 

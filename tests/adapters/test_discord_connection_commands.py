@@ -32,12 +32,6 @@ _COMMANDS = r"/applications/\d+/commands$"
 
 
 @pytest.fixture
-async def discord() -> AsyncIterator[DiscordDouble]:
-    async with DiscordDouble().running() as double:
-        yield double
-
-
-@pytest.fixture
 async def world(tmp_path: Path) -> AsyncIterator[World]:
     async with running(tmp_path) as world:
         yield world
