@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
@@ -76,25 +76,22 @@ def rank(found: Sequence[EntryScore]) -> list[RankedEntry]:
     Args:
         found: everything one search found, in any order.
     """
-    best_text = max((entry.text_score for entry in found), default=0.0)
-    return _best_of_each(_ranked(entry, best_text) for entry in found)
+    words = np.array([entry.text_score for entry in found])
+    meaning = np.maximum(0.0, [entry.similarity or 0.0 for entry in found])
+    best_text = words.max(initial=0.0)
+    shares = words / best_text if best_text > 0 else np.zeros(len(found))
+    return _best_of_each(found, shares, (shares + _COSINE_WEIGHT * meaning) / (1.0 + _COSINE_WEIGHT))
 
 
-def _best_of_each(found: Iterable[RankedEntry]) -> list[RankedEntry]:
+def _best_of_each(entries: Sequence[EntryScore], text_shares: Scores, scores: Scores) -> list[RankedEntry]:
     """Of each record its best entry, best first; of equals the newest."""
-    best: dict[int, RankedEntry] = {}
-    for candidate in found:
-        present = best.get(candidate.entry.record_id)
-        if present is None or candidate.score > present.score:
-            best[candidate.entry.record_id] = candidate
-    return sorted(best.values(), key=lambda ranked: (-ranked.score, -ranked.entry.record_id))
-
-
-def _ranked(entry: EntryScore, best_text: float) -> RankedEntry:
-    text_share = entry.text_score / best_text if best_text > 0 else 0.0
-    similarity = max(0.0, entry.similarity or 0.0)
-    score = (text_share + _COSINE_WEIGHT * similarity) / (1.0 + _COSINE_WEIGHT)
-    return RankedEntry(entry=entry, text_share=text_share, score=score)
+    record_ids = [entry.record_id for entry in entries]
+    order = np.lexsort((np.negative(record_ids), -scores)).tolist()
+    best: dict[int, int] = {}
+    for place in order:
+        best.setdefault(record_ids[place], place)
+    shares, each = text_shares.tolist(), scores.tolist()
+    return [RankedEntry(entry=entries[place], text_share=shares[place], score=each[place]) for place in best.values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +111,7 @@ class Excerpt:
     text_share: float
     text: str
     matches: Vectors | None
-    beside: frozenset[int]
+    beside: Collection[int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,14 +156,12 @@ def rerank(
         return []
     those = [settings[excerpt.entry.record_id] for excerpt in known]
     groups = np.unique([setting.group for setting in those], return_inverse=True)[1]
-    scores = _closer_scores(known, _likenesses(known, those, groups, tokens), late=tokens is not None)
+    shares = np.array([excerpt.text_share for excerpt in known])
+    scores = _closer_scores(known, shares, _likenesses(known, those, groups, tokens), late=tokens is not None)
     scores *= _boosts(those, query, periods)
     kinds = kinds_asked_for(query)
     scores *= [fitness(excerpt.text, kinds) for excerpt in known]
-    return _best_of_each(
-        RankedEntry(entry=excerpt.entry, text_share=excerpt.text_share, score=score)
-        for excerpt, score in zip(known, _smoothed(scores, groups).tolist(), strict=True)
-    )
+    return _best_of_each([excerpt.entry for excerpt in known], shares, _smoothed(scores, groups))
 
 
 def candidates_of(limit: int) -> int:
@@ -195,9 +190,8 @@ def _beside(known: Sequence[Excerpt], groups: Places) -> Places:
     return np.where(np.append(groups, -1)[beside] == groups[:, None], beside, nothing)
 
 
-def _closer_scores(known: Sequence[Excerpt], likeness: Vectors, *, late: bool) -> Scores:
+def _closer_scores(known: Sequence[Excerpt], share: Scores, likeness: Vectors, *, late: bool) -> Scores:
     """What excerpts say, by their meaning and a little by their words."""
-    share = np.array([excerpt.text_share for excerpt in known])
     own = np.array([max(0.0, excerpt.entry.similarity or 0.0) for excerpt in known])
     embedded = np.array([excerpt.matches is not None for excerpt in known])
     meaning = (1.0 - _COSINE_SHARE) * likeness.astype(np.float64) + _COSINE_SHARE * own

@@ -8,8 +8,7 @@ Invariant: an entry beside a candidate is of the candidate's own scope, and so a
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +49,8 @@ class ExcerptReader:
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
+        # Asked once: to compare something with a protocol takes longer than what is done with it.
+        self._token_dimensions = embedder.token_dimensions if isinstance(embedder, TokenEmbedder) else None
 
     def read(
         self,
@@ -70,20 +71,17 @@ class ExcerptReader:
         """
         known = {ranked.entry.entry_id: ranked for ranked in candidates}
         rows = entries_around(connection, reach, source, known)
-        beside: defaultdict[int, set[int]] = defaultdict(set)
-        for entry_id, *_, before, after, _asked in rows:
-            for neighbour in (before, after):
-                if neighbour is not None:
-                    beside[entry_id].add(neighbour)
-                    beside[neighbour].add(entry_id)
-        compared = self.compared([row[:4] for row in rows], query)
+        if not rows:
+            return []
+        ids, embedders, vectors, tokens, record_ids, texts, before, after, asked = zip(*rows, strict=True)
+        beside = _beside(ids, before, after)
+        likenesses = self.compared(list(zip(ids, embedders, vectors, tokens, strict=True)), query)
         excerpts = []
-        for entry_id, _embedder, _vector, _tokens, record_id, text, _before, _after, asked in rows:
+        for entry_id, record_id, text, by, likeness in zip(ids, record_ids, texts, asked, likenesses, strict=True):
             candidate = known.get(entry_id)
-            likeness = compared.get(entry_id, _UNKNOWN)
             entry = EntryScore(
                 entry_id=entry_id,
-                scope=known[asked].entry.scope,
+                scope=known[by].entry.scope,
                 source=source,
                 record_id=record_id,
                 text_score=candidate.entry.text_score if candidate else 0.0,
@@ -95,13 +93,13 @@ class ExcerptReader:
                     text_share=candidate.text_share if candidate else 0.0,
                     text=text,
                     matches=likeness.matches,
-                    beside=frozenset(beside[entry_id]),
+                    beside=beside[entry_id],
                 )
             )
         return excerpts
 
-    def compared(self, entries: Iterable[Embedded], query: EmbeddedQuery | None) -> dict[int, Likeness]:
-        """How much each entry is like a query, by its id; one that is not embedded is left out.
+    def compared(self, entries: Sequence[Embedded], query: EmbeddedQuery | None) -> list[Likeness]:
+        """How much each entry is like a query; of one that is not embedded nothing is known.
 
         Without token vectors the whole query counts as one token.
 
@@ -109,22 +107,46 @@ class ExcerptReader:
             entries: what is compared.
             query: the query; None where the embedder failed.
         """
-        embedded = [(entry_id, vector, tokens) for entry_id, by, vector, tokens in entries if by == self._embedder.name]
-        if query is None or query.vector is None or not embedded:
-            return {}
-        ids, stored, tokens = zip(*embedded, strict=True)
-        vectors = vectors_from_bytes(stored, self._embedder.dimensions)
-        cosines = np.clip(vectors @ query.vector, -1.0, 1.0)
+        found = [_UNKNOWN] * len(entries)
+        known = [place for place, entry in enumerate(entries) if entry[1] == self._embedder.name]
+        if query is None or query.vector is None or not known:
+            return found
+        _, _, stored, tokens = zip(*(entries[place] for place in known), strict=True)
+        cosines = np.clip(vectors_from_bytes(stored, self._embedder.dimensions) @ query.vector, -1.0, 1.0)
         matches = self._matches(tokens, query.tokens)
-        matches = cosines[:, None] if matches is None else matches
-        return dict(zip(ids, map(Likeness, cosines.tolist(), matches), strict=True))
+        each = cosines[:, None] if matches is None else matches
+        for place, likeness in zip(known, map(Likeness, cosines.tolist(), each), strict=True):
+            found[place] = likeness
+        return found
 
-    def _matches(self, tokens: Sequence[bytes | None], query: Vectors | None) -> list[Vectors | None] | None:
+    def _matches(self, tokens: Sequence[bytes | None], query: Vectors | None) -> Sequence[Vectors | None] | None:
         """How well each entry answers each token of a query; None without token vectors."""
-        if query is None or not isinstance(self._embedder, TokenEmbedder):
+        if query is None or self._token_dimensions is None:
             return None
-        width = self._embedder.token_dimensions
+        width = self._token_dimensions
         worded = [one for one in tokens if one]
         every = np.frombuffer(b"".join(worded), dtype=np.int8).reshape(-1, width)
-        best = iter(best_matches(query, every, [len(one) // width for one in worded]))
-        return [next(best) if one else None for one in tokens]
+        best = best_matches(query, every, [len(one) // width for one in worded])
+        if len(worded) == len(tokens):
+            return list(best)
+        following = iter(best)
+        return [next(following) if one else None for one in tokens]
+
+
+def _beside(
+    ids: Sequence[int], before: Sequence[int | None], after: Sequence[int | None]
+) -> dict[int, tuple[int, ...]]:
+    """What stands beside each entry, of the candidates or of what stands beside one of these.
+
+    Args:
+        ids: the entries.
+        before, after: what stands before and after each of those that are candidates.
+    """
+    earlier: dict[int, int] = {}
+    later: dict[int, int] = {}
+    for entry_id, one_before, one_after in zip(ids, before, after, strict=True):
+        if one_before is not None:
+            earlier[entry_id], later[one_before] = one_before, entry_id
+        if one_after is not None:
+            later[entry_id], earlier[one_after] = one_after, entry_id
+    return {entry_id: tuple(side[entry_id] for side in (earlier, later) if entry_id in side) for entry_id in ids}

@@ -236,8 +236,8 @@ class SearchStore:
             entries: what is compared.
             embedded: the query's vectors; None where the embedder failed.
         """
-        compared = self._excerpts.compared(entries, embedded)
-        return {entry_id: one.matches for entry_id, one in compared.items() if one.matches is not None}
+        compared = zip(entries, self._excerpts.compared(entries, embedded), strict=True)
+        return {entry_id: one.matches for (entry_id, *_), one in compared if one.matches is not None}
 
     def of_records(
         self,
