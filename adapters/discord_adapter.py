@@ -32,6 +32,7 @@ from bot.last_seen import LastSeen
 from bot.listener import IsForUs, plainly_for_us
 from bot.logs import SayPlainly
 from bot.look_back import LookBack
+from memory.ports import Sleep
 
 _log = structlog.get_logger(__name__)
 
@@ -57,6 +58,7 @@ class DiscordAdapter:
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
         heartbeat_timeout: seconds without a sign of life from the gateway after which the connection is renewed.
         identify_pause: seconds before a further session is begun, of which Discord allows one in five seconds.
+        sleep: waits before it looks for what could not be stored.
     """
 
     platform = PLATFORM
@@ -78,6 +80,7 @@ class DiscordAdapter:
         guild_ready_timeout: float = 2.0,
         heartbeat_timeout: float = 60.0,
         identify_pause: float = 5.0,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
         self._token = token
         self._intake = DiscordIntake(
@@ -86,6 +89,7 @@ class DiscordAdapter:
             on_change=on_change,
             last_seen=last_seen,
             look_back=look_back,
+            sleep=sleep,
         )
         self._commands = commands
         self._actions = actions

@@ -97,6 +97,8 @@ class DiscordClient(ChangeEvents):
         error = sys.exception()
         if isinstance(error, MemorySystemError):
             _log.error("discord_event_failed", what=event_method, error=str(error))
+            if self.user is not None:
+                self._intake.not_stored(self, self.user)
         else:
             await super().on_error(event_method, *args, **kwargs)
 

@@ -2,7 +2,8 @@
 
 Which messages are for the bot, ``bot/speaking.py`` says.
 
-Invariant: a message is handed over before anything else is done with it, and in the order Discord sent it.
+Invariant: a message is handed over before anything else is done with it, and in the order Discord sent it. One that
+could not be stored counts as missed, since Discord tells it once.
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from bot.last_seen import LastSeen
 from bot.listener import IsForUs
 from bot.look_back import LookBack
 from bot.speaking import Heard
+from memory.errors import MemorySystemError
+from memory.ports import Sleep
 
 _log = structlog.get_logger(__name__)
 
 _LONGEST_LOOK_BACK = 120.0
+_LOOK_AGAIN = 30.0  # seconds
 
 _Result = TypeVar("_Result")
 
@@ -41,6 +45,7 @@ class DiscordIntake:
         on_change: follows edits and deletions, and which servers the bot is in.
         last_seen: what was seen in each channel; None to ask for nothing that was missed.
         look_back: what is kept of late; None to look for no changes that nobody told of.
+        sleep: waits before it looks for what could not be stored.
     """
 
     def __init__(
@@ -51,15 +56,18 @@ class DiscordIntake:
         on_change: OnChange,
         last_seen: LastSeen | None,
         look_back: LookBack | None,
+        sleep: Sleep,
     ) -> None:
         self._on_message = on_message
         self._is_for_us = is_for_us
         self._on_change = on_change
         self._last_seen = last_seen
         self._look_back = look_back
+        self._sleep = sleep
         self._order = asyncio.Lock()
         self._storing: set[asyncio.Task[object]] = set()
         self._catching_up: set[asyncio.Task[None]] = set()
+        self._looking_again: asyncio.Task[None] | None = None
         self._sessions = 0
         self._is_look_owed = True
         self._away: set[int] = set()
@@ -89,6 +97,25 @@ class DiscordIntake:
     def renewed(self, shard: int) -> None:
         """It is back, but of what happened meanwhile nothing is told any more."""
         self._away.discard(shard)
+        self._owe_look()
+
+    def not_stored(self, client: discord.Client, me: discord.ClientUser) -> None:
+        """Something that was told could not be stored: look for it after a while, as for what was missed."""
+        self._owe_look()
+        if self._last_seen is not None:
+            self._last_seen.lost(PLATFORM)
+        if not self._is_stopped and (self._looking_again is None or self._looking_again.done()):
+            self._looking_again = asyncio.create_task(self._look_again(client, me))
+
+    async def _look_again(self, client: discord.Client, me: discord.ClientUser) -> None:
+        while True:
+            await self._sleep(_LOOK_AGAIN)
+            try:
+                return await self.catch_up(client, me)
+            except MemorySystemError as error:
+                _log.error("discord_catching_up_failed", error=str(error))
+
+    def _owe_look(self) -> None:
         self._sessions += 1
         self._is_look_owed = True
 
@@ -118,8 +145,9 @@ class DiscordIntake:
         self._is_stopped = True
         if self._last_seen is not None:
             self._last_seen.lost(PLATFORM)
-        for catching_up in self._catching_up:
-            catching_up.cancel()
+        for task in (*self._catching_up, self._looking_again):
+            if task is not None:
+                task.cancel()
 
     async def drain(self) -> None:
         """Wait until what has arrived is stored."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -39,6 +39,7 @@ _LONGEST_WAIT = 300.0  # seconds in one look, where Slack limits how often it is
 _WITHHELD = 90.0  # seconds, within which the minute is over
 _MOST_KNOWN = 200  # conversations in which something was heard, the latest first
 _MOST_NEW = 50  # and others, the newest first
+_MOST_THREADS = 50  # which go on in these, and in which nothing was heard
 
 _Answer = TypeVar("_Answer")
 
@@ -104,6 +105,8 @@ class SlackCatchingUp:
         self._is_away = False
         self._waited = 0.0
         self._left = 0  # what could not be asked
+        self._threads_left = 0
+        self._asked_for: set[str] = set()  # by key
         self._settled = asyncio.Event()
 
     def begin(self) -> None:
@@ -159,10 +162,11 @@ class SlackCatchingUp:
         absent_since = await self._last_seen.absent_since(_PLATFORM)
         places = deque(await self._places(absent_since))
         late = changes = 0
-        self._waited, self._left = 0.0, 0
+        self._waited, self._left, self._threads_left = 0.0, 0, _MOST_THREADS
         try:
             if absent_since is not None:
                 places += await self._never_heard({place.key for place in places}, absent_since)
+            self._asked_for = {place.key for place in places}
             while places:
                 place = places.popleft()
                 shown = await self._shown(place)
@@ -201,8 +205,10 @@ class SlackCatchingUp:
 
     async def _shown(self, place: _Place) -> Shown | None:
         """What Slack shows of a conversation; None where it shows nothing. Raises _GivenUp."""
-        look = partial(shown_since, self._client, address_at(place.key), oldest=place.oldest)
-        return await self._asked(look, place.key)
+        address, oldest = address_at(place.key), place.oldest
+        if address.thread_ts is None:  # threads that began earlier may go on
+            oldest = min(oldest, ts_of(self._look_back.not_before))
+        return await self._asked(partial(shown_since, self._client, address, oldest=oldest), place.key)
 
     async def _asked(self, ask: Callable[[], Awaitable[_Answer]], about: str) -> _Answer | None:
         """What Slack answers, in the end; None where it does not, or not now. Raises _GivenUp."""
@@ -253,19 +259,25 @@ class SlackCatchingUp:
         return count
 
     async def _take_in(self, place: _Place, shown: Shown, places: deque[_Place]) -> int:
-        """Take in what is new, and have the threads asked for that it began; how much that was."""
+        """Take in what is new, and have the threads asked for that go on; how much that was."""
         if place.seen is None:
             return 0
-        channel = address_at(place.key).channel
-        count = 0
+        address, count = address_at(place.key), 0
         for post in shown.posts:
-            if post["ts"] <= place.seen or not await self._intake.take_late(post, team=self._team, channel=channel):
-                continue
-            count += 1
-            if post.get("reply_count"):
-                thread = f"{channel_key(self._team, channel)}:{post['ts']}"
-                places.append(_Place(key=thread, seen=post["ts"], kept={}))
+            if post["ts"] > place.seen:
+                count += await self._intake.take_late(post, team=self._team, channel=address.channel)
+        if address.thread_ts is None:
+            places += self._threads_of(place.key, shown, since=place.seen)
         return count
+
+    def _threads_of(self, key: str, shown: Shown, *, since: str) -> Iterator[_Place]:
+        """The threads of a channel in which something was said since, and that nothing asks for yet."""
+        for post in reversed(shown.posts):
+            thread = f"{key}:{post['ts']}"
+            if self._threads_left and post.get("latest_reply", "") > since and thread not in self._asked_for:
+                self._threads_left -= 1
+                self._asked_for.add(thread)
+                yield _Place(key=thread, seen=max(post["ts"], since), kept={})
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._settled.set()

@@ -5,6 +5,7 @@ What was edited and deleted meanwhile is followed as if it had just happened.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
@@ -13,13 +14,16 @@ from pathlib import Path
 import pytest
 
 from adapters.discord_adapter import DiscordAdapter
+from bot.chat import IncomingMessage, OnMessage
 from bot.last_seen import LastSeen
 from bot.look_back import LookBack
+from memory.errors import DatabaseUnavailable
+from memory.ports import Sleep
 from tests.desk import learning
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
 from tests.doubles.discord_world import FORUM, VOICE, Member
-from tests.fakes import START, FakeClock, ScriptedModel
+from tests.fakes import START, FakeClock, Pauses, ScriptedModel
 from tests.world import World, running
 
 LATE = "(This is late: I was away when you wrote.)"
@@ -44,13 +48,15 @@ async def bot(
     reach: timedelta = HOUR,
     look_back: timedelta = 24 * HOUR,
     shards: int | None = 1,
+    on_message: OnMessage | None = None,
+    sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[tuple[World, DiscordAdapter]]:
     model, memory_model = ScriptedModel(default="Nice."), learning(LEARNS)
     async with running(folder, clock=clock, model=model, memory_model=memory_model) as world:
         last_seen = LastSeen(system=world.system, clock=clock, reach=reach)
         adapter = DiscordAdapter(
             token=TOKEN,
-            on_message=world.following.accept,
+            on_message=on_message or world.following.accept,
             is_for_us=world.listener.is_for_us,
             on_change=world.following.apply,
             api_url=discord.api_url,
@@ -60,6 +66,7 @@ async def bot(
             last_seen=last_seen,
             look_back=LookBack(system=world.system, clock=clock, reach=look_back),
             shards=shards,
+            sleep=sleep,
         )
         world.handler.attach({"discord": adapter})
         await adapter.start()
@@ -172,6 +179,37 @@ async def test_one_shard_that_lost_its_session_is_caught_up_with(
         await discord.post(general, ann, f"{hello} Are you there?")
         await discord.until_sent(1)
     assert late(discord) == [True]
+
+
+async def test_what_could_not_be_stored_is_found_once_there_is_room_again(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, chat, pauses, failed = discord.add_user("ann"), discord.add_dm(), Pauses(), asyncio.Event()
+
+    async def no_room(_: IncomingMessage) -> bool:
+        failed.set()
+        raise DatabaseUnavailable("The disk is full.")
+
+    async with bot(tmp_path, discord, clock) as (_, adapter):
+        await discord.post(chat, ann, "I live in Oslo.")
+        await discord.until_sent(1)
+        await adapter.catch_up()
+    stores: list[OnMessage] = [no_room]
+
+    async def accept(message: IncomingMessage) -> bool:
+        return await stores[0](message)
+
+    async with bot(tmp_path, discord, clock, on_message=accept, sleep=pauses) as (world, adapter):
+        await adapter.catch_up()
+        await discord.post(chat, ann, "I have a cat.")
+        await failed.wait()
+        stores[0] = world.following.accept
+        await discord.post(chat, ann, "And a dog.")
+        await discord.until_sent(2)
+        await pauses.end_one()
+        await discord.until_sent(3)
+    assert late(discord) == [False, False, True]
+    assert pauses.asked == [30.0]
 
 
 async def test_a_channel_that_does_not_answer_is_asked_again_after_the_next_break(

@@ -662,7 +662,14 @@ class SlackDouble:
             for message in self.messages[params["channel"]]
             if message.get("thread_ts") in (None, message["ts"]) and _is_since(message, params)
         ]
+        messages = [message | self._thread_of(params["channel"], message["ts"]) for message in messages]
         return self._page(sorted(messages, key=lambda message: message["ts"], reverse=True), params)
+
+    def _thread_of(self, channel: str, root: str) -> dict[str, Any]:
+        """What the message that began a thread tells of it."""
+        replies = [message["ts"] for message in self.messages[channel] if message.get("thread_ts") == root]
+        replies = [ts for ts in replies if ts != root]
+        return {"thread_ts": root, "reply_count": len(replies), "latest_reply": max(replies)} if replies else {}
 
     def _replies(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Oldest first; the message that began the thread stands first whatever ``oldest`` says."""

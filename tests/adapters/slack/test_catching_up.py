@@ -81,17 +81,19 @@ async def test_what_was_missed_in_direct_chats_channels_and_threads_is_answered_
     async with bot(slack, tmp_path) as world:
         await said(slack, world, "D1", OSLO)
         thread = (await said(slack, world, "C1", f"{hello} Hello."))["ts"]
+        others = (await said(slack, world, "C1", "For nobody."))["ts"]
     slack.message("U1", "D1", "I have a cat.")
     slack.message("U1", "C1", "In the thread.", thread_ts=thread)
-    root = slack.message("U2", "C1", f"{hello} A thread that begins meanwhile.", reply_count=1)
+    root = slack.message("U2", "C1", f"{hello} A thread that begins meanwhile.")
     slack.message("U2", "C1", "And goes on.", thread_ts=root["ts"])
     slack.message("U2", "C1", "For nobody.")
+    slack.message("U2", "C1", f"{hello} What do you say?", thread_ts=others)
     for _ in range(2):
         async with bot(slack, tmp_path):
             pass
         assert answers(slack, "D1") == [(None, False), (None, True)]
         assert sorted(answers(slack, "C1")) == [
-            (thread, False), (thread, True), (root["ts"], True), (root["ts"], True)
+            (thread, False), (thread, True), (others, True), (root["ts"], True), (root["ts"], True)
         ]  # fmt: skip
 
 
