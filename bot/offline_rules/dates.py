@@ -9,22 +9,9 @@ from __future__ import annotations
 import re
 from datetime import date, timedelta
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_WEEKDAY = "|".join(_WEEKDAYS)
+from memory.policy.calendar_names import MONTHS, WEEKDAYS
+
+_WEEKDAY = "|".join(WEEKDAYS)
 _MONTH = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?" + (
     r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
@@ -54,12 +41,12 @@ _COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4}
 
 def spoken(day: date) -> str:
     """``8 May 2023``."""
-    return f"{day.day} {_MONTHS[day.month - 1].capitalize()} {day.year}"
+    return f"{day.day} {MONTHS[day.month - 1].capitalize()} {day.year}"
 
 
 def with_weekday(day: date) -> str:
     """``Monday 8 May 2023``."""
-    return f"{_WEEKDAYS[day.weekday()].capitalize()} {spoken(day)}"
+    return f"{WEEKDAYS[day.weekday()].capitalize()} {spoken(day)}"
 
 
 def names_a_date(text: str) -> bool:
@@ -89,7 +76,7 @@ def _relative_day(found: re.Match[str], today: date) -> date:
     if phrase := found["phrase"]:
         return today + timedelta(days=_PHRASES[phrase.lower()])
     if weekday := found["weekday"]:
-        ahead = (_WEEKDAYS.index(weekday.lower()) - today.weekday() - 1) % 7 + 1
+        ahead = (WEEKDAYS.index(weekday.lower()) - today.weekday() - 1) % 7 + 1
         return today + timedelta(days=ahead)
     count = _COUNTS.get(found["count"].lower()) or int(found["count"])
     return today + timedelta(days=count if found["unit"].lower() == "day" else 7 * count)
@@ -100,7 +87,7 @@ def _absolute_day(found: re.Match[str]) -> date | None:
         if found["iso"]:
             return date.fromisoformat(found["iso"])
         month = (found["month"] or found["us_month"]).lower()[:3]
-        number = next(index for index, name in enumerate(_MONTHS, start=1) if name.startswith(month))
+        number = next(index for index, name in enumerate(MONTHS, start=1) if name.startswith(month))
         return date(int(found["year"] or found["us_year"]), number, int(found["day"] or found["us_day"]))
     except ValueError:
         return None

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from memory.indexes.stop_words import STOP_WORDS
+from memory.policy.calendar_names import MONTHS, WEEKDAYS
 
 NEUTRAL = "neutral"
 OUTCOMES = ("positive", "negative", "pending", "ongoing")
@@ -56,12 +57,8 @@ _SIGNS = {
 }
 _SIGN_PATTERNS = {name: re.compile(pattern, re.I) for name, pattern in _SIGNS.items()}
 
-_MONTHS_AND_DAYS = """
-    january february march april may june july august september october november december
-    monday tuesday wednesday thursday friday saturday sunday
-"""
 _NO_NAMES = "anybody anyone everybody everyone everything i lots nobody nothing ok okay somebody someone something user"
-_NO_PEOPLE = frozenset((*_MONTHS_AND_DAYS.split(), *_NO_NAMES.split()))
+_NO_PEOPLE = frozenset((*MONTHS, *WEEKDAYS, *_NO_NAMES.split()))
 _CAPITALISED = re.compile(
     r"(?<![\w'’])(?!(?:Hey|Hi|Hello|Dear|Thanks|With|And|My|The|For|From)\b)"
     r"[^\W\d_a-z][^\W\d_]+(?:-[^\W\d_]+)?(?:[ ][^\W\d_a-z][^\W\d_]+)?(?![\w])"

@@ -16,23 +16,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
 from memory.indexes.stop_words import STOP_WORDS
+from memory.policy.calendar_names import MONTHS
 
-_MONTH_NAMES = (
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-)
-_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, start=1)} | {
-    name[:3]: number for number, name in enumerate(_MONTH_NAMES, start=1)
+_NUMBER_OF_MONTH = {name: number for number, name in enumerate(MONTHS, start=1)} | {
+    name[:3]: number for number, name in enumerate(MONTHS, start=1)
 }
 _WEEKDAYS = {"mon": 0, "tues": 1, "wednes": 2, "thurs": 3, "fri": 4, "satur": 5, "sun": 6}
 _COUNTED = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -61,7 +48,7 @@ _LAST_TIME = (
     r"|(?:in |during )?(?:our|the) (?:last|previous) (?:conversation|chat|talk|session))\b"
 )
 
-_MONTH = rf"(?P<month>{'|'.join(_MONTH_NAMES)}|(?:{'|'.join(name[:3] for name in _MONTH_NAMES)})\b\.?)"
+_MONTH = rf"(?P<month>{'|'.join(MONTHS)}|(?:{'|'.join(name[:3] for name in MONTHS)})\b\.?)"
 _DAY_OF_MONTH = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _AMOUNT = rf"(?P<amount>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
@@ -256,7 +243,7 @@ def _in_years(year: int) -> _Days | None:
 
 
 def _month_number(found: _Found) -> int:
-    return _MONTHS[(found["month"] or "").rstrip(".")]
+    return _NUMBER_OF_MONTH[(found["month"] or "").rstrip(".")]
 
 
 def _number(digits: str | None) -> int:
@@ -285,4 +272,4 @@ def _forms() -> Iterator[tuple[str, Callable[[_Found, date], _Days | None]]]:
 _OF_LAST_TIME = re.compile(_LAST_TIME)
 _FORMS = tuple((re.compile(pattern), read) for pattern, read in _forms())
 # Each form has one of these in it. Most messages have none, and are spared the search for each form.
-_HINT = re.compile(rf"\d|ago|day|night|last|past|previous|this|\b(?:{'|'.join(name[:3] for name in _MONTH_NAMES)})")
+_HINT = re.compile(rf"\d|ago|day|night|last|past|previous|this|\b(?:{'|'.join(name[:3] for name in MONTHS)})")

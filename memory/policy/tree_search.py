@@ -23,7 +23,7 @@ from memory.policy.text import clean
 from memory.policy.tiers import current_score
 from memory.records import ROOT, Fact, Scope, SearchHit, Source, TierEntry, Tree, TreeNode
 
-MOST_ROUTES = 5
+_MOST_ROUTES = 5
 FOLLOWED_ROUTES = 3
 """So many of the best are followed."""
 
@@ -75,12 +75,13 @@ def joined(nodes: Iterable[TreeNode]) -> Tree:
     return Tree(nodes=together)
 
 
-def keyword_routes(
-    tree: Tree, query: str, *, now: datetime, limit: int = MOST_ROUTES, unasked: bool = False
-) -> list[Route]:
-    """The categories that share words with a query, the best first; the root is none of them.
+def keyword_routes(tree: Tree, query: str, *, now: datetime, unasked: bool = False) -> list[Route]:
+    """The categories that share words with a query, the best first, five at most; the root is none of them.
 
     Args:
+        tree: the categories.
+        query: any text.
+        now: by which it is told how lately a category was active.
         unasked: leave out those that are not plainly meant.
     """
     words = content_words(query) if has_content(query) else ()
@@ -98,7 +99,7 @@ def keyword_routes(
         for path, common in named.items()
         if len(common) / len(words) >= least
     ]
-    return sorted(found, key=lambda route: (-route.relevance, route.path))[:limit]
+    return sorted(found, key=lambda route: (-route.relevance, route.path))[:_MOST_ROUTES]
 
 
 def listed(tree: Tree) -> str:
@@ -130,7 +131,7 @@ def routes_from(answer: str, known: Collection[str]) -> list[Route] | None:
     for route in filter(None, map(_judged, parsed)):
         if route.path in known and route.relevance > _LEAST_RELEVANCE:
             best.setdefault(route.path, route)
-    return sorted(best.values(), key=lambda route: -route.relevance)[:MOST_ROUTES]
+    return sorted(best.values(), key=lambda route: -route.relevance)[:_MOST_ROUTES]
 
 
 def entry_hits(
