@@ -1,7 +1,8 @@
 """One connection to an MCP server, kept up in the background.
 
 Invariant: whatever a server does, a call raises nothing but ``ToolFailed`` with one plain sentence. A server that
-hangs, dies or floods is left and started again, after growing pauses.
+hangs, dies or floods is left and started again, after growing pauses. What keeps a connection is cancelled by anyio
+alone: the library ends a server behind a shield, which a task's own ``cancel`` breaks, and then waits for it for ever.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import os
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass
@@ -67,6 +69,8 @@ class McpConnection:
         tools: what it offers, as it said when it was last reached.
         state: in a few words; ``connected``, or why not.
         settled: set once it is known whether it can be reached.
+
+    To be made on the event loop.
     """
 
     def __init__(self, name: str, config: McpServerConfig, *, sleep: Sleep = asyncio.sleep) -> None:
@@ -78,19 +82,25 @@ class McpConnection:
         self._sleep = sleep
         self._client: Client | None = None
         self._over = asyncio.Event()
+        self._kept = anyio.CancelScope()
         self._strays = 0
         logging.getLogger("mcp").setLevel(logging.CRITICAL)  # below it, the library writes out what servers send
 
     async def keep(self) -> None:
-        """Connect, and again whenever the connection is lost, until cancelled."""
+        """Connect, and again whenever the connection is lost, until it is ended. Must not be cancelled."""
         pause = _FIRST_PAUSE
-        while True:
-            was_connected = await self._connection()
-            pause = _FIRST_PAUSE if was_connected else pause
-            self.settled.set()
-            _log.warning("mcp_server_lost", server=self.name, reason=self.state, retry_seconds=pause)
-            await self._sleep(pause)
-            pause = min(2 * pause, _LONGEST_PAUSE)
+        with self._kept:
+            while True:
+                was_connected = await self._connection()
+                pause = _FIRST_PAUSE if was_connected else pause
+                self.settled.set()
+                _log.warning("mcp_server_lost", server=self.name, reason=self.state, retry_seconds=pause)
+                await self._sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+
+    def end(self) -> None:
+        """End the server; ``keep`` returns once it is gone, within seconds."""
+        self._kept.cancel()
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> str:
         """What a tool answers, as text.
@@ -126,21 +136,22 @@ class McpConnection:
         self._over.clear()
         self._strays = 0
         connected = False
-        try:
-            async with AsyncExitStack() as stack:
-                async with asyncio.timeout(_START_SECONDS):
+        with anyio.move_on_after(_START_SECONDS) as starting:
+            try:
+                async with AsyncExitStack() as stack:
                     client = await stack.enter_async_context(await self._new_client(stack))
                     self.tools = await self._listed(client)
-                self._client, self.state, connected = client, CONNECTED, True
-                self.settled.set()
-                _log.info("mcp_server_connected", server=self.name, tools=len(self.tools))
-                await self._over.wait()
-        except* TimeoutError:
+                    starting.deadline = math.inf
+                    self._client, self.state, connected = client, CONNECTED, True
+                    self.settled.set()
+                    _log.info("mcp_server_connected", server=self.name, tools=len(self.tools))
+                    await self._over.wait()
+            except* _FAILURES as lost:
+                self.state = f"it cannot be reached ({_first(lost)})"
+            finally:
+                self._client = None
+        if starting.cancelled_caught:
             self.state = "it did not start in time"
-        except* _FAILURES as lost:
-            self.state = f"it cannot be reached ({_first(lost)})"
-        finally:
-            self._client = None
         return connected
 
     async def _new_client(self, stack: AsyncExitStack) -> Client:

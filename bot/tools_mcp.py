@@ -79,8 +79,8 @@ class McpServers:
         try:
             yield
         finally:
-            for task in tasks:
-                task.cancel()
+            for connection in self.connections:
+                connection.end()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _tools_of(self, connection: McpConnection) -> list[Tool]:
