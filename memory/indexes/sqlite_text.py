@@ -1,9 +1,9 @@
 """Full text over search entries, in the FTS5 table ``search_text`` of the same database.
 
-Each word is indexed with the mark of its scope before it (see ``marks``), so that a search walks the entries of that
-scope alone. How texts and queries become words is ``words``'. What is indexed stands without the marks in
-``search_words``, where FTS5 finds again what it must forget. The triggers of that table index what is added to it, and
-count in ``search_marks`` the entries of each mark.
+Each word is indexed with the mark of its scope before it and with that of its person (see ``marks``), so that a search
+walks the entries of that scope or person alone. How texts and queries become words is ``words``'. What is indexed
+stands without the marks in ``search_words``, where FTS5 finds again what it must forget. The triggers of that table
+index what is added to it, and count in ``search_marks`` the entries of each mark.
 
 Invariant: a search returns entries within its reach only, twice over: by the marks of their words, and by the scope of
 the row of ``search_entries`` that it must join. No query text, whatever it holds, raises or widens the reach.
@@ -20,7 +20,7 @@ from sqlalchemy import Select, bindparam, func, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.indexes.marks import mark_of
+from memory.indexes.marks import mark_of, mark_of_person
 from memory.indexes.term_holders import held_within, numbers, weighed_terms
 from memory.indexes.term_scores import Scored, best, by_length
 from memory.indexes.words import indexed_words, query_terms
@@ -32,7 +32,7 @@ _LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest w
 _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
 
-_PUT = text("INSERT INTO search_words (id, mark, words) VALUES (:id, :mark, :words)")
+_PUT = text("INSERT INTO search_words (id, mark, person_mark, words) VALUES (:id, :mark, :person_mark, :words)")
 # FTS5 reads from the row of an entry what it must forget, so that goes first. A trigger would do that too, but after
 # each statement with a trigger FTS5 writes what it would else keep until the end, in a third of the time.
 _REMOVE = (text("DELETE FROM search_text WHERE rowid = :id"), text("DELETE FROM search_words WHERE id = :id"))
@@ -169,5 +169,6 @@ def _row(entry: SearchEntry) -> dict[str, object]:
     return {
         "id": entry.id,
         "mark": mark_of(entry.scope, entry.source),
+        "person_mark": mark_of_person(entry.scope.person, entry.source),
         "words": " ".join(indexed_words(entry.text)),
     }

@@ -1,6 +1,7 @@
 """Which entries within reach hold the words of a query, and what each word is worth.
 
-Invariant: what is asked for are words under the marks of scopes within reach, whatever the query holds.
+Invariant: what is asked for are words under the marks of scopes within reach, or of a person whose scopes all are but
+the closed ones, whatever the query holds.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import numpy as np
 from sqlalchemy import text
 from sqlalchemy.engine import Connection
 
+from memory.indexes.marks import mark_of, mark_of_person
 from memory.indexes.term_scores import Ids, Term, rarity
 from memory.indexes.words import Form
 from memory.prepared import Prepared
-from memory.records import Reach, Source
+from memory.records import Reach, Scope, Source
 
 _MAX_HOLDERS = 1_000  # of a word, the newest: what more entries hold says little of any of them
 _MAX_SCORED = 3_000
@@ -28,24 +30,10 @@ _NONE: Ids = np.empty(0, dtype=np.int64)
 
 _Forms = tuple[Form, ...]
 
-# Of each scope and source any one entry tells the mark. The audiences of a person are found one after the other by the
-# key (a loose index scan); none is empty.
-_HELD = """
-    WITH RECURSIVE seen (person, audience) AS ({seen})
-    SELECT source.value AS source, held.mark, held.entries FROM seen CROSS JOIN json_each(:sources) AS source
-    JOIN search_marks AS held ON held.mark = (
-        SELECT own.mark FROM search_entries AS entry CROSS JOIN search_words AS own ON own.id = entry.id
-        WHERE entry.person = seen.person AND entry.audience = seen.audience AND entry.source = source.value LIMIT 1
-    )
-    WHERE seen.audience NOT IN (SELECT audience FROM closed_scopes WHERE person = seen.person)
-"""
-_SEEN = """
-    SELECT value, '' FROM json_each(:persons) UNION ALL
-    SELECT person, (SELECT min(audience) FROM search_entries WHERE person = seen.person AND audience > seen.audience)
-    FROM seen WHERE audience IS NOT NULL
-"""
-_NAMED = "SELECT own.value, audience.value FROM json_each(:persons) AS own CROSS JOIN json_each(:audiences) AS audience"
-_HELD_ANYWHERE, _HELD_IN_AUDIENCES = (Prepared(text(_HELD.format(seen=seen))) for seen in (_SEEN, _NAMED))
+_CLOSED = Prepared(
+    text("SELECT person, audience FROM closed_scopes WHERE person IN (SELECT value FROM json_each(:persons))")
+)
+_COUNTED = Prepared(text("SELECT mark, entries FROM search_marks WHERE mark IN (SELECT value FROM json_each(:marks))"))
 
 # What is found comes as numbers with commas between them: as rows they would take longer to read than to find.
 _HOLDERS = Prepared(
@@ -61,26 +49,44 @@ class Held:
     """What is held of one source within reach.
 
     Attributes:
-        marks: of the scopes in which there is any.
+        marks: under which there is any.
+        left_out: marks of scopes that are closed, where what is asked for are the marks of whole persons.
         entries: how many; to ``_MAX_COUNTED``.
     """
 
     marks: tuple[str, ...]
+    left_out: tuple[str, ...]
     entries: int
 
 
 def held_within(connection: Connection, reach: Reach, sources: Iterable[Source]) -> dict[Source, Held]:
     """What is held of each source within reach; those of which there is nothing are left out."""
-    values = {"persons": [own.person for own in reach.of_each], "sources": list(sources)}
-    statement = _HELD_ANYWHERE
-    if reach.audiences is not None:
-        statement, values["audiences"] = _HELD_IN_AUDIENCES, sorted(reach.audiences)
-    marks: defaultdict[Source, dict[str, int]] = defaultdict(dict)
-    for source, mark, entries in statement.rows(connection, values):
-        marks[Source(source)][mark] = entries
-    return {
-        source: Held(marks=tuple(own), entries=min(_MAX_COUNTED, sum(own.values()))) for source, own in marks.items()
-    }
+    persons = [own.person for own in reach.of_each]
+    rows = _CLOSED.rows(connection, {"persons": persons})
+    closed = [Scope(person=person, audience=audience) for person, audience in rows]
+    asked = {source: _marks(source, reach, persons, closed) for source in sources}
+    marks = [mark for within, left_out in asked.values() for mark in (*within, *left_out)]
+    entries: dict[str, int] = dict(_COUNTED.rows(connection, {"marks": marks}))
+    held: dict[Source, Held] = {}
+    for source, (within, left_out) in asked.items():
+        count = sum(entries.get(mark, 0) for mark in within) - sum(entries.get(mark, 0) for mark in left_out)
+        if count > 0:
+            held[source] = Held(
+                marks=tuple(mark for mark in within if mark in entries),
+                left_out=tuple(mark for mark in left_out if mark in entries),
+                entries=min(_MAX_COUNTED, count),
+            )
+    return held
+
+
+def _marks(
+    source: Source, reach: Reach, persons: Sequence[str], closed: Sequence[Scope]
+) -> tuple[list[str], list[str]]:
+    """The marks of a source within reach, and those that are not though the first speak of them too."""
+    if reach.audiences is None:
+        return [mark_of_person(person, source) for person in persons], [mark_of(scope, source) for scope in closed]
+    scopes = {Scope(person=person, audience=audience) for person in persons for audience in reach.audiences}
+    return [mark_of(scope, source) for scope in scopes.difference(closed)], []
 
 
 def weighed_terms(
@@ -93,7 +99,7 @@ def weighed_terms(
     """
 
     def asked(source: Source, *places: int) -> str:
-        return _expression(held[source].marks, [terms[place] for place in places])
+        return _expression(held[source], [terms[place] for place in places])
 
     every = _holders(
         connection, {(source, place): asked(source, place) for source in held for place in range(len(terms))}
@@ -132,10 +138,15 @@ def _by_rarity(holders: Mapping[int, Ids]) -> tuple[list[int], list[int]]:
     return places[:rare], places[rare : rare + _MAX_COMMON_TERMS]
 
 
-def _expression(marks: Sequence[str], terms: Sequence[_Forms]) -> str:
-    """The FTS5 query for the entries under any of these marks that hold any of these terms."""
+def _expression(held: Held, terms: Sequence[_Forms]) -> str:
+    """The FTS5 query for the entries within what is held that have any of these terms."""
     words = [(form.word, " *" if form.beginning else "") for term in terms for form in term]
-    return "(" + " OR ".join([f'"{mark}{word}"{more}' for mark in marks for word, more in words]) + ")"
+    marked = (
+        "(" + " OR ".join([f'"{mark}{word}"{more}' for mark in marks for word, more in words]) + ")"
+        for marks in (held.marks, held.left_out)
+        if marks
+    )
+    return f"({' NOT '.join(marked)})"
 
 
 def _holders(connection: Connection, asked: Mapping[tuple[Source, int], str]) -> dict[Source, dict[int, Ids]]:

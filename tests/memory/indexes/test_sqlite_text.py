@@ -19,6 +19,7 @@ from memory.indexes import term_holders
 from memory.indexes.marks import mark_of
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.indexes.stop_words import STOP_WORDS
+from memory.indexes.term_holders import held_within
 from memory.indexes.words import folded, query_terms
 from memory.policy.audience import reach_of, reach_of_person
 from memory.records import EntryScore, Reach, Scope, SearchEntry, Source
@@ -260,6 +261,20 @@ async def test_what_is_in_a_closed_scope_is_not_found_and_takes_no_place(databas
         await transaction.connection.execute(insert(closed_scopes).values(**row))
     assert await found(database, "cat", limit=1) == [1]
     assert await found(database, "cat", reach=reach_of(closed)) == []
+
+
+async def test_somebody_in_many_places_is_searched_for_in_all_of_them_at_once(database: Database) -> None:
+    for place in range(30):
+        await store(database, "cat", scope=Scope(person=ANN.person, audience=f"guild:{place}"), first=1 + place)
+    await store(database, "cat", scope=BOB, first=99)
+    before = await search(database, "cat")
+    gone = {"person": ANN.person, "audience": "guild:77", "place": "guild:77", "closed_at": START}
+    await store(database, "cat", "dog", scope=Scope(person=ANN.person, audience="guild:77"), first=77)
+    async with database.transaction() as transaction:
+        await transaction.connection.execute(insert(closed_scopes).values(**gone))
+    assert await search(database, "cat") == before
+    held = await database.read_together(lambda look: held_within(look, EVERYTHING_OF_ANN, [Source.RECALL]))
+    assert (len(held[Source.RECALL].marks), held[Source.RECALL].entries) == (1, 30)
 
 
 async def test_a_person_with_few_entries_finds_them_among_many_of_another(database: Database) -> None:
