@@ -33,8 +33,8 @@ from memory.messages import (
     ToolCall,
     message_to_json,
 )
+from memory.policy.secrets import REMOVED
 from memory.ports import OnText
-from memory.saving import OFF_RECORD
 
 OFFLINE_NOTICE = (
     "No ANTHROPIC_API_KEY is set, so a rule-based stand-in answers instead of Claude: it remembers plain "
@@ -72,6 +72,7 @@ _NO_REMINDERS = "I cannot set or list reminders here."
 _NO_NOTES = "I cannot write notes just now, but our conversation keeps what you said."
 
 _NOT_KEPT = "You asked that nothing be remembered, so I keep nothing of this."
+_SECRET = "That looked like a secret (a key, token, card number or password): I took it out, and keep none of it."
 
 
 class OfflineModel:
@@ -139,6 +140,10 @@ def _respond(turn: Turn) -> tuple[str, list[_Call]]:
 
 def _heard(turn: Turn) -> str:
     """What to say where nothing else is to be said: briefly, not the same words at each turn."""
+    if REMOVED in turn.words:
+        return _SECRET
+    if turn.off_record and not is_question(turn.words):
+        return _NOT_KEPT
     return WHAT_I_AM if _TASK.match(turn.words) else _HEARD[turn.number % len(_HEARD)]
 
 
@@ -149,7 +154,7 @@ def _written(wanted: Changes, turn: Turn) -> tuple[str, list[_Call]]:
         calls = _write_calls(wanted)
         possible = [call for call in calls if call[0] in turn.tools]
         return (wanted.reply, possible) if len(possible) == len(calls) else (_NO_NOTES, possible)
-    if any(result.content.endswith(OFF_RECORD) for _, result in made):
+    if turn.off_record:
         return _NOT_KEPT, []
     refused = [call for call, result in made if result.is_error]
     if not refused:

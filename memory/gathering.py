@@ -98,7 +98,7 @@ class Gathering:
             hot=as_json(kept.hot) if parts.tiers and kept.hot.version else "",
             tree=kept.tree if parts.tiers else "",
             agent_name=self._services.parameters.agent_name,
-            audience_note=audience_note(self._place.audience),
+            audience_note=audience_note(self._place.audience, kept=exchange.session.kept),
             summary=kept.summary if parts.rolling_summary else "",
             blocks=kept.blocks if parts.core_memory else (),
             window_summary=exchange.session.window_summary,

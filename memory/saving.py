@@ -12,10 +12,8 @@ from contextlib import asynccontextmanager
 from memory.database import Transaction
 from memory.errors import NotKept
 from memory.exchange import Exchange, present_session
+from memory.policy.audience import OFF_RECORD
 from memory.services import Services
-
-OFF_RECORD = "The person asked that nothing of this conversation be remembered. Do not save anything."
-"""What the model is told where it may not save anything at all."""
 
 
 @asynccontextmanager

@@ -117,7 +117,11 @@ def _told_of_a_time(question: str, turn: Turn) -> str | None:
 
 
 def _core_matches(line: str, core: Iterable[str]) -> list[str]:
-    return [told(note) for note in core if re.match(line, note, re.I)][:_LINES]
+    """The lines of core memory that say such a line, also in the person's own words, as after a correction."""
+    said = [
+        note for line_of_core in core for note in (line_of_core, *(fact.line for fact in facts_in(line_of_core, None)))
+    ]
+    return [told(note) for note in said if re.match(line, note, re.I)][:_LINES]
 
 
 def _stated(line: str, turn: Turn) -> list[str]:

@@ -17,6 +17,7 @@ from bot.offline_rules.statements import is_question, own_words
 from bot.offline_rules.wishes import to_forget
 from bot.offline_rules.wording import sentences, terms
 from memory.messages import Message, ModelRequest, Role, TextPart, ToolCall, ToolResult
+from memory.policy.audience import OFF_RECORD
 from memory.prompt.sections import UNKNOWN_HUMAN
 
 SEARCHES = frozenset({"conversation_search", "conversation_search_date", "archival_search", "recall_search"})
@@ -75,6 +76,7 @@ class Turn:
         search_rounds: how many times this turn has searched.
         tools: names of the tools that may be called.
         number: how many of the person's messages stand before this one in the conversation.
+        off_record: whether nothing of the conversation is remembered.
     """
 
     words: str
@@ -87,6 +89,7 @@ class Turn:
     search_rounds: int
     tools: frozenset[str]
     number: int
+    off_record: bool
 
     @property
     def failed_search(self) -> str | None:
@@ -129,6 +132,7 @@ def read_turn(request: ModelRequest, agent_name: str) -> Turn:
         search_rounds=sum(any(call.name in SEARCHES for call in message.tool_calls) for message in after),
         tools=frozenset(tool.name for tool in request.tools) if request.tools_enabled else frozenset(),
         number=sum(message.role is Role.USER and bool(message.text) for message in history),
+        off_record=any(OFF_RECORD in system.text for system in request.system if system.name == "instructions"),
     )
 
 

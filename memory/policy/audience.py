@@ -75,9 +75,22 @@ _READ_ALONG = (
 )
 
 
-def audience_note(audience: str) -> str:
-    """What the model is told of who hears this conversation, and of how to speak where others do."""
-    kind = audience.partition(":")[0]
+OFF_RECORD = "The person asked that nothing of this conversation be remembered. Do not save anything."
+"""What the model is told where it may not save anything at all."""
+
+
+def audience_note(audience: str, *, kept: bool = True) -> str:
+    """What the model is told of who hears this conversation, and of how to speak where others do.
+
+    Args:
+        audience: of the conversation.
+        kept: whether anything of it is remembered.
+    """
+    note = _note(audience.partition(":")[0])
+    return note if kept else f"{note}\n{OFF_RECORD} Do not promise to remember anything of it either."
+
+
+def _note(kind: str) -> str:
     if kind == "dm":
         return "Only this person hears this conversation."
     readers = {

@@ -19,10 +19,10 @@ from memory.messages import (
     assistant_message,
     user_message,
 )
+from memory.policy.audience import OFF_RECORD, audience_note
 from memory.policy.text import escape_data
 from memory.prompt.sections import UNKNOWN_HUMAN
 from memory.records import Scope, StoredMessage
-from memory.saving import OFF_RECORD
 from tests.fakes import START
 
 TOOLS = (
@@ -88,7 +88,8 @@ class Chat:
     def _request(self, turn: list[Message]) -> ModelRequest:
         human = escape_data("\n".join(self.core)) or UNKNOWN_HUMAN
         core = f"<core_memory>\n<persona>\nI am Keepsake.\n</persona>\n<human>\n{human}\n</human>\n</core_memory>"
-        system = [SystemBlock(name="instructions", text="Rules."), SystemBlock(name="core", text=core)]
+        rules = audience_note("dm", kept=not self.off_record)
+        system = [SystemBlock(name="instructions", text=rules), SystemBlock(name="core", text=core)]
         if self.window_summary:
             summary = f"<window_summary>\n{self.window_summary}\n</window_summary>"
             system.append(SystemBlock(name="window_summary", text=summary))

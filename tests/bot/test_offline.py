@@ -22,6 +22,7 @@ from memory.messages import (
     message_to_json,
     user_message,
 )
+from memory.policy.secrets import redact
 from tests.bot.offline_chat import LIFE, TOOLS, WRITES, Chat
 
 
@@ -159,6 +160,15 @@ async def test_where_nothing_is_to_be_kept_it_says_so() -> None:
     said = "You asked that nothing be remembered, so I keep nothing of this."
     assert await chat.say("My cat is called Fluff") == said
     assert await chat.say("Remember: " + "the recipe is long, " * 20) == said
+    assert await chat.say("The rain was loud") == said
+
+
+async def test_of_a_secret_it_says_that_it_was_taken_out() -> None:
+    assert "I took it out, and keep none of it" in await Chat().say(redact(f"my api key is sk-ant-api03-{'ab12' * 10}"))
+
+
+async def test_what_the_person_put_right_in_their_own_words_answers_as_any_other_line() -> None:
+    assert await Chat(core=["I live in Milan"]).say("Where do I live?") == "You live in Milan."
 
 
 async def test_a_shopping_list_grows_shrinks_and_is_shown() -> None:

@@ -116,6 +116,7 @@ async def test_what_is_said_then_is_gone_once_it_left_the_window(
         assert CANARY in reply
         refused = str(model.requests[-1].messages)
         assert "asked that nothing of this conversation be remembered" in refused
+        assert "asked that nothing of this conversation be remembered" in str(model.requests[-1].system)
         await world.say("And you?")
         assert CANARY in str(model.requests[-1].messages)  # in the window it is still known
         await rest(world)
