@@ -57,7 +57,6 @@ class Beginning:
         """
         scope = self._place.scope
         [said] = await counted([new], self._services.counter)
-
         sessions, at = self._stores.sessions, new.sent_at
 
         async def store(tx: Transaction, resumed: Session | None = None) -> Exchange:

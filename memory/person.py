@@ -111,17 +111,7 @@ class PersonMemory:
         scope, services = self.place.scope, self._services
         now = services.clock.now()
         at = max(now, exchange.user.sent_at)
-        added = await counted(
-            [
-                NewMessage(
-                    message=without_secrets(message),
-                    author=services.parameters.agent_name if message.role is Role.ASSISTANT else exchange.user.author,
-                    sent_at=at,
-                )
-                for message in messages
-            ],
-            services.counter,
-        )
+        added = await self._added(exchange, messages, at=at)
         in_words = _in_words(added)
         ratio, samples = services.counter.calibration
 
@@ -130,16 +120,7 @@ class PersonMemory:
             # Tools were called with words that the person may have taken back meanwhile.
             whole = added == in_words or await self._stores.recall.unchanged(scope, [exchange.user])
             if session.kept or await self._stores.recall.get(self.place.reach, [exchange.user.id]):
-                stored = await self._stores.recall.append(
-                    scope,
-                    tx,
-                    session=session,
-                    messages=added if whole else in_words,
-                    exchange_id=exchange.user.id,
-                    evicted=None if session.ended_at is None else EvictionReason.SESSION_END,
-                    at=now,
-                )
-                await services.journaling.note_results(session, tx, exchange_id=exchange.user.id, added=stored, at=now)
+                await self._append(exchange, session, tx, messages=added if whole else in_words, at=now)
             await self._stores.calibration.save(tx, model=model, ratio=ratio, samples=samples)
             if session.kept:
                 await self._explain_and_learn(exchange, tx, given=given, at=now)
@@ -152,6 +133,34 @@ class PersonMemory:
         return held is None or services.window.is_crowded(
             _grown(held.history, [exchange.user, *added]), fixed_tokens=held.fixed_tokens
         )
+
+    async def _added(self, exchange: Exchange, messages: Sequence[Message], *, at: datetime) -> list[NewMessage]:
+        """What the exchange added, without secrets and with its tokens."""
+        agent = self._services.parameters.agent_name
+        spoken = [
+            NewMessage(
+                message=without_secrets(message),
+                author=agent if message.role is Role.ASSISTANT else exchange.user.author,
+                sent_at=at,
+            )
+            for message in messages
+        ]
+        return await counted(spoken, self._services.counter)
+
+    async def _append(
+        self, exchange: Exchange, session: Session, tx: Transaction, *, messages: Sequence[NewMessage], at: datetime
+    ) -> None:
+        """Store messages of an exchange, and what its tools gave in the journal."""
+        stored = await self._stores.recall.append(
+            self.place.scope,
+            tx,
+            session=session,
+            messages=messages,
+            exchange_id=exchange.user.id,
+            evicted=None if session.ended_at is None else EvictionReason.SESSION_END,
+            at=at,
+        )
+        await self._services.journaling.note_results(session, tx, exchange_id=exchange.user.id, added=stored, at=at)
 
     def _note_answer(self, reply: str, at: datetime) -> None:
         """Keep an answer in the talk of its channel, where others read it too."""

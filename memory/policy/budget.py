@@ -42,6 +42,8 @@ def room_for_turn(fixed: int, parameters: MemoryParameters, calibrated: Callable
 
     Args:
         fixed: estimated tokens of the system prompt and the tools.
+        parameters: the window and what of it is kept for the answer.
+        calibrated: turns estimated tokens into those that the model's service counts.
 
     Raises:
         InvalidInput: the fixed parts leave no room; the message says which setting to change.

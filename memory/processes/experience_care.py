@@ -100,6 +100,7 @@ class ExperienceCare:
         """Put other words in place of a procedure's parts. Secrets are taken out.
 
         Args:
+            present: the procedure as it is.
             text: the parts to change, as ``experience_text.how_to_from`` reads them.
 
         Raises:

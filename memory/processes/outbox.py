@@ -53,6 +53,8 @@ class Outbox:
 
         Args:
             tx: the open transaction: for a reply that is new, that in which everything else of its turn is stored.
+            item: the message that it answers.
+            reply: its text.
 
         Returns:
             Whether it is the person's first answer, with which they are to be told what is remembered.

@@ -145,6 +145,8 @@ class TreeSearch:
         """Where to look for what answers a query.
 
         Args:
+            mode: whether words or a model choose; None as it is set.
+            model: chooses in place of the memory model.
             unasked: leave out categories that are not plainly meant, where words choose.
         """
         tree = joined(await self._tree.within(reach))

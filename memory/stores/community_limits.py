@@ -37,6 +37,8 @@ class CommunityLimitStore:
         """Choose a limit.
 
         Args:
+            community: the server or workspace that it is for.
+            name: of a ``Limit``.
             value: the limit; None takes the choice back.
             actor: who chooses.
         """

@@ -181,6 +181,7 @@ class FactRevisionStore:
         """Put other words in place of those of every change of a fact.
 
         Args:
+            fact_id: the fact.
             reworded: what is to stand in place of either side of a change.
         """
         for past in await self.of_facts(scope, tx, fact_ids=[fact_id]):

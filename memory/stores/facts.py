@@ -131,6 +131,7 @@ class FactStore(FactReader):
         """Give a fact a new text that holds more detail.
 
         Args:
+            fact_id: the fact; one that cannot be changed is left as it is.
             candidate: what was said; a triple, dates and links in it become the fact's.
             at: when it was said.
             text: the new text where it is not the candidate's own.
@@ -167,6 +168,7 @@ class FactStore(FactReader):
         """Retire a fact that is no longer true.
 
         Args:
+            fact_id: the fact; one that cannot be changed is left as it is.
             by: the fact that took its place, where there is one.
             candidate: the text that contradicts it, for the history.
         """
@@ -264,6 +266,7 @@ class FactStore(FactReader):
         """Take back everything that one session or one job changed; facts changed again since stay as they are.
 
         Args:
+            origin: the session or the job.
             change: who takes it back.
             at: when.
         """

@@ -162,6 +162,8 @@ class InboxStore:
         """Keep the reply, and note that it is about to be sent, by which process, and until when no other sends it.
 
         Args:
+            item: the message that is answered.
+            reply: the text of its answer.
             process: its name, as ``memory.process_lock`` gives it.
             now: the present moment.
             until: when the claim runs out.

@@ -25,6 +25,8 @@ def entry_id(text: str, created_at: datetime, taken: int = 0) -> int:
     """The id of an entry: 48 bits of a hash of its words and its time.
 
     Args:
+        text: its words; how they are cased and spaced counts for nothing.
+        created_at: when it happened, to the millisecond.
         taken: how many of its ids belong to others already.
     """
     named = f"{created_at.timestamp():.3f} {taken} {text_hash(text)}"

@@ -216,6 +216,7 @@ class TreeStore(TreeReader):
         """Count anew what is filed in some nodes.
 
         Args:
+            paths: of the nodes; none where nothing was filed.
             active_at: when something was filed or found there; None where they were not active.
         """
         if not paths:

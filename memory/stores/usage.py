@@ -68,6 +68,7 @@ class UsageStore:
 
         Args:
             community: the server or workspace it was used in; None where there is none.
+            day: as YYYY-MM-DD, in the installation's time zone.
         """
         more = {**scope_values(scope), "of_day": day, "more_turns": used.turns, "more_tokens": used.tokens}
         changed = await tx.connection.execute(_ADD, more)
