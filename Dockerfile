@@ -8,7 +8,8 @@ COPY adapters adapters
 RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir '.[mcp,turso]'
 
 FROM python:3.11-slim
-RUN useradd --system --create-home --home-dir /data keepsake
+# The same user id in every build, since it owns the files in the volume.
+RUN useradd --system --uid 999 --create-home --home-dir /data keepsake
 COPY --from=build /venv /venv
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 DATA_DIR=/data
 USER keepsake

@@ -107,13 +107,18 @@ def _never_heard(client: discord.Client, known: Collection[str], absent_since: d
     """The channels and threads of servers in which something was said meanwhile, and never before."""
     after = discord.utils.time_snowflake(absent_since)
     heard = {_number(key) for key in known}
-    new = {
-        last: channel
+    new = [
+        channel
         for guild in client.guilds
         for channel in _readable(guild)
-        if channel.id not in heard and (last := channel.last_message_id or 0) > after
-    }
-    return [_News(channel=new[last], after=after) for last in sorted(new, reverse=True)[:_MOST_NEW]]
+        if channel.id not in heard and _last(channel) > after
+    ]
+    return [_News(channel=channel, after=after) for channel in sorted(new, key=_last, reverse=True)[:_MOST_NEW]]
+
+
+def _last(channel: _ServerChannel) -> int:
+    """The id of the last message of a channel; zero where none is known."""
+    return channel.last_message_id or 0
 
 
 def _readable(guild: discord.Guild) -> Iterator[_ServerChannel]:

@@ -171,7 +171,7 @@ class SlackAdapter:
             self._intake,
             self._commands,
             self._actions,
-            on_withheld=self._withheld,
+            on_missed=self._missed,
             bot_token=self._bot_token,
             api_url=self._api_url,
             logger=self._logger,
@@ -202,9 +202,9 @@ class SlackAdapter:
         if self._catching_up is not None and not self._stopped.is_set():
             self._catching_up.begin()
 
-    def _withheld(self) -> None:
+    def _missed(self) -> None:
         if self._catching_up is not None:
-            self._catching_up.withheld()
+            self._catching_up.begin_later()
 
     def _lost(self) -> None:
         if self._catching_up is not None:

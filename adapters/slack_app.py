@@ -30,7 +30,7 @@ def bolt_app(
     commands: SlackCommands | None,
     actions: SlackActions | None,
     *,
-    on_withheld: Callable[[], None],
+    on_missed: Callable[[], None],
     bot_token: str,
     api_url: str,
     logger: logging.Logger,
@@ -41,7 +41,7 @@ def bolt_app(
         identity: whom Slack takes us for, as ``auth.test`` says.
         intake: takes events in.
         commands, actions: what people can call and click on.
-        on_withheld: told when Slack withholds events for a minute, since there are too many of them.
+        on_missed: told when an event could not be taken in, and when Slack withholds some, since there are too many.
         bot_token: the token the identity belongs to.
         api_url: the address of Slack's API.
         logger: where the library writes.
@@ -63,7 +63,7 @@ def bolt_app(
             return BoltResponse(status=await intake.receive(body))
         if body.get("type") == "app_rate_limited":
             _log.warning("slack_withholds_events", minute=body.get("minute_rate_limited"))
-            on_withheld()
+            on_missed()
             return BoltResponse(status=200)
         if commands is not None and (begun := commands.receive(body)) is not None:
             return BoltResponse(status=begun)
@@ -73,6 +73,7 @@ def bolt_app(
     async def not_stored(error: Exception) -> BoltResponse:
         _log.error("slack_message_not_stored", error=type(error).__name__)
         _log.debug("slack_message_not_stored_because", exc_info=error)
+        on_missed()  # Slack tries again for some minutes, and then never
         return BoltResponse(status=500)
 
     app = AsyncApp(

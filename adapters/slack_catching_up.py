@@ -36,7 +36,7 @@ from memory.ports import Sleep
 _PLATFORM = "slack"
 _TRIES = 3
 _LONGEST_WAIT = 300.0  # seconds in one look, where Slack limits how often it is asked
-_WITHHELD = 90.0  # seconds, within which the minute is over
+_LATER = 90.0  # seconds; Slack withholds events for a minute
 _MOST_KNOWN = 200  # conversations in which something was heard, the latest first
 _MOST_NEW = 50  # and others, the newest first
 _MOST_THREADS = 50  # which go on in these, and in which nothing was heard
@@ -127,15 +127,17 @@ class SlackCatchingUp:
         self._is_away = True
         self._last_seen.lost(_PLATFORM)
 
-    def withheld(self) -> None:
-        """Slack withholds events for this minute: catch up in the background once it is over."""
+    def begin_later(self) -> None:
+        """Something was missed although the connection is there, and more may be: catch up once that is over."""
+        if self._is_stopped:
+            return
         self.lost()
         if self._pause is not None:
             self._pause.cancel()
-        self._pause = asyncio.create_task(self._begin_later())
+        self._pause = asyncio.create_task(self._begin_after_pause())
 
-    async def _begin_later(self) -> None:
-        await self._sleep(_WITHHELD)
+    async def _begin_after_pause(self) -> None:
+        await self._sleep(_LATER)
         self.begin()
 
     async def settled(self) -> None:
@@ -284,5 +286,6 @@ class SlackCatchingUp:
         error = None if task.cancelled() else task.exception()
         if isinstance(error, MemorySystemError):
             _log.error("slack_catching_up_failed", error=str(error))
+            self.begin_later()
         elif error is not None:
             _log.error("slack_catching_up_failed", error=type(error).__name__, exc_info=error)

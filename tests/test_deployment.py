@@ -78,6 +78,20 @@ def test_the_image_holds_what_is_there_and_runs_a_command_that_there_is() -> Non
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert set(re.findall(r"\[(\w+)\]'", " ".join(instructions("RUN")))) <= set(project["optional-dependencies"])
     assert set(project["scripts"]) == {"keepsake"}
+    [user] = [line for line in instructions("RUN") if line.startswith("useradd")]
+    assert "--uid 999 " in user  # or an image built later could not write to the volume of an earlier one
+
+
+def test_hosts_that_run_the_procfile_install_the_same_as_the_image_and_run_a_command_that_there_is() -> None:
+    [required] = [
+        line
+        for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    ]
+    assert f"'{required}'" in " ".join(instructions("RUN"))
+    [process, program, command] = (ROOT / "Procfile").read_text(encoding="utf-8").split()
+    assert (process, program) == ("worker:", "keepsake")
+    assert command in COMMANDS
 
 
 def test_the_image_keeps_memory_in_its_volume_and_is_asked_where_it_listens() -> None:

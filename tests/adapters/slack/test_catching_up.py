@@ -14,6 +14,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from structlog.testing import capture_logs
 
 from adapters.slack_catching_up import SlackCatchingUp
+from bot.chat import IncomingMessage
 from bot.command_table import COMMAND_TABLE
 from bot.commands import Commands, Services
 from bot.last_seen import LastSeen
@@ -48,7 +49,7 @@ async def bot(slack: SlackDouble, folder: Path, **given: Any) -> AsyncIterator[W
             "commands": Commands(COMMAND_TABLE, services),
             "clock": clock,
         }
-        accept, listening = world.following.accept, world.listener.is_for_us
+        accept, listening = given.pop("accept", world.following.accept), world.listener.is_for_us
         async with started(slack, accept, is_for_us=listening, **{**kept, **given}) as adapter:
             world.handler.attach({"slack": adapter})
             await adapter.caught_up()
@@ -226,6 +227,26 @@ async def test_what_slack_withheld_since_it_was_too_much_is_asked_for_when_that_
     assert [LATE in text for text in texts] == [False, False, True, True]
 
 
+async def test_what_could_not_be_stored_is_found_once_there_is_room_again(slack: SlackDouble, tmp_path: Path) -> None:
+    pauses, failed = Pauses(), asyncio.Event()
+    async with bot(slack, tmp_path) as world:
+        await said(slack, world, "D1", OSLO)
+
+    async def accept(message: IncomingMessage) -> bool:
+        if failed.is_set():
+            return await again.following.accept(message)
+        failed.set()
+        raise DatabaseUnavailable("The disk is full.")
+
+    async with bot(slack, tmp_path, accept=accept, sleep=pauses) as again:
+        await slack.deliver(slack.message("U1", "D1", "I have a cat.", channel_type="im"))
+        await failed.wait()
+        await said(slack, again, "D1", "And a dog.")
+        await pauses.end_one()
+        texts = [post["text"] for post in await slack.wait_for_posts(3)]
+    assert [LATE in text for text in texts] == [False, False, True]
+
+
 class Unreadable(LastSeen):
     """Cannot be read, for the disk is full."""
 
@@ -261,3 +282,4 @@ async def test_a_database_that_cannot_be_asked_what_was_missed_is_told_of_in_one
             await catching_up.settled()
         failed = {"event": "slack_catching_up_failed", "log_level": "error", "error": "The disk is full."}
         assert logs == [failed]
+        await catching_up.stop()
