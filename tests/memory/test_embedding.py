@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -160,3 +163,10 @@ def test_only_the_one_with_tokens_is_a_token_embedder() -> None:
     assert isinstance(MiniLmTokenEmbedder(), TokenEmbedder)
     assert not isinstance(MiniLmEmbedder(), TokenEmbedder)
     assert MiniLmEmbedder.name != MiniLmTokenEmbedder.name
+
+
+def test_its_library_leaves_no_id_of_the_machine_and_so_reports_nothing(tmp_path: Path) -> None:
+    program = "from memory.embedding import _load; _load(None)"
+    environment = {"HOME": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path), "PATH": os.environ["PATH"]}
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    assert list(tmp_path.rglob("*")) == []
