@@ -29,8 +29,7 @@ from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import ChatModel
 from memory.processes.tree_search import TreeFindings
-from memory.processes.undo import By
-from memory.records import Change, NewEntry, Scope, SearchHit, Source, TierEntry
+from memory.records import By, Change, NewEntry, Scope, SearchHit, Source, TierEntry
 
 PromptFile = Annotated[
     Path | None,

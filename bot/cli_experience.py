@@ -23,8 +23,7 @@ from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope
 from memory.policy.experience_text import training_lines
 from memory.policy.text import clean
-from memory.processes.undo import By
-from memory.records import Episode, Passage, Procedure, ProcedureState, Reach, Scope, check_audience, check_person
+from memory.records import By, Episode, Passage, Procedure, ProcedureState, Reach, Scope, check_audience, check_person
 
 experience_commands = typer.Typer()
 

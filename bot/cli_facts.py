@@ -22,8 +22,7 @@ from bot.fact_names import chosen_fact, chosen_revision, of_fact
 from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope
 from memory.policy.fact_text import graph_triples, nested, profile_lines, sentences
-from memory.processes.undo import By
-from memory.records import Fact, FactRevision, Reach, Scope, check_audience, check_person
+from memory.records import By, Fact, FactRevision, Reach, Scope, check_audience, check_person
 
 fact_commands = typer.Typer()
 

@@ -17,8 +17,7 @@ from bot.application import Application
 from memory.errors import DatabaseUnavailable, InvalidInput
 from memory.policy.audience import scope_of
 from memory.ports import ChatModel
-from memory.processes.undo import By
-from memory.records import Scope, TierEntry, check_audience, check_person, scope_from_slug, scope_slug
+from memory.records import By, Scope, TierEntry, check_audience, check_person, scope_from_slug, scope_slug
 
 SomePerson = Annotated[
     str | None, typer.Option("--person", help="discord:ID, slack:TEAM:ID or console:NAME.", show_default=False)

@@ -24,9 +24,8 @@ from memory.policy.hot_state import shown_value, size_of
 from memory.policy.text import clean
 from memory.policy.tier_trend import Fill, trends
 from memory.processes.tier_metrics import TierMetrics
-from memory.processes.undo import By
 from memory.processes.written_pages import MEMORY_PAGE
-from memory.records import Change, Scope
+from memory.records import By, Change, Scope
 
 tier_commands = typer.Typer()
 

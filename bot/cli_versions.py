@@ -18,8 +18,8 @@ from bot.cli_memory import AsJson, DataDir, Person, print_json, with_memory
 from memory.errors import InvalidInput
 from memory.policy.audience import reach_of_person, reach_of_scope
 from memory.policy.diff import diff_lines
-from memory.processes.undo import By, Undone, origin_of
-from memory.records import Origin, Scope, SummaryVersion, check_audience, check_person
+from memory.processes.undo import Undone, origin_of
+from memory.records import By, Origin, Scope, SummaryVersion, check_audience, check_person
 
 version_commands = typer.Typer()
 

@@ -23,8 +23,7 @@ from bot.commands import (
 from memory.errors import InvalidInput
 from memory.policy.audience import SHARED_AUDIENCE
 from memory.policy.permissions import Access, Authority, access_to
-from memory.processes.undo import By
-from memory.records import Scope, check_audience, check_person
+from memory.records import By, Scope, check_audience, check_person
 
 _HIDDEN = "The texts of direct messages are not shown here (SLACK_ADMIN_READS_DMS)."
 

@@ -12,8 +12,7 @@ from bot.command_targets import number
 from bot.commands import Argument, Command, CommandReply, Group, Invocation, Offer, Services, Suggestion
 from bot.commands_facts import FACTS_ON_A_PAGE, fact_choices, fact_offers, listed_facts, own_exchange, own_fact
 from memory.policy.audience import reach_of_person
-from memory.processes.undo import By
-from memory.records import Fact
+from memory.records import By, Fact
 
 
 def page_of(facts: Sequence[Fact], page: int, size: int) -> tuple[Sequence[Fact], str, tuple[Offer, ...]]:

@@ -17,8 +17,7 @@ from memory.errors import InvalidInput
 from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope
 from memory.policy.text import clean
-from memory.processes.undo import By
-from memory.records import Episode, Passage, Procedure, ProcedureState, Reach, Scope
+from memory.records import By, Episode, Passage, Procedure, ProcedureState, Reach, Scope
 
 _LISTED = 20
 

@@ -16,8 +16,7 @@ from memory.ids import handle_of
 from memory.policy.audience import reach_of_person, reach_of_scope, scope_of
 from memory.policy.text import clean
 from memory.processes.provenance import Explanation
-from memory.processes.undo import By
-from memory.records import Fact, FactRevision, FactState, Reach, Source
+from memory.records import By, Fact, FactRevision, FactState, Reach, Source
 from memory.stores.answer_posts import ExchangeKey
 
 _LISTED = 100

@@ -13,8 +13,7 @@ from memory.parameters import Sharing
 from memory.policy.audience import SHARED_AUDIENCE
 from memory.policy.category_tree import pretty
 from memory.policy.hot_state import memory_page
-from memory.processes.undo import By
-from memory.records import Change, Scope
+from memory.records import By, Change, Scope
 
 _EDITS = ("add", "remove")
 

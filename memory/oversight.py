@@ -22,8 +22,8 @@ from memory.processes.provenance import Provenance
 from memory.processes.sittings import Sittings
 from memory.processes.tier_metrics import TierMetrics
 from memory.processes.tier_undo import TierUndo
-from memory.processes.undo import By, Undo
-from memory.records import Episode, MemoryBlock, Reach, Scope, Session, Source, SummaryVersion
+from memory.processes.undo import Undo
+from memory.records import By, Episode, MemoryBlock, Reach, Scope, Session, Source, SummaryVersion
 from memory.services import Services
 from memory.stores.answer_posts import ExchangeKey
 from memory.stores.posts import PostStore

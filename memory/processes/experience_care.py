@@ -16,8 +16,7 @@ from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import Clock
 from memory.processes.indexer import Indexer
-from memory.processes.undo import By
-from memory.records import Change, Episode, Passage, Procedure, Scope
+from memory.records import By, Change, Episode, Passage, Procedure, Scope
 from memory.stores.archival import ArchivalStore
 from memory.stores.audit import AuditStore
 from memory.stores.episodes import EpisodeStore

@@ -15,9 +15,8 @@ from memory.policy.secrets import redact
 from memory.policy.text import clean
 from memory.ports import Clock
 from memory.processes.indexer import Indexer
-from memory.processes.undo import By
 from memory.processes.written_pages import WrittenPages
-from memory.records import Change, Fact, MemoryBlock, Scope
+from memory.records import By, Change, Fact, MemoryBlock, Scope
 from memory.stores.audit import AuditStore
 from memory.stores.blocks import BlockStore
 from memory.stores.facts import FactStore

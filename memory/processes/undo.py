@@ -21,6 +21,7 @@ from memory.processes.tier_undo import TierUndo
 from memory.records import (
     BLOCK_LABELS,
     BlockVersion,
+    By,
     Change,
     DigestVersion,
     Fact,
@@ -46,35 +47,6 @@ _FACT_CHANGES = 1_000
 
 Version = BlockVersion | SummaryVersion | FactRevision | DigestVersion | HotVersion
 """One change of something that has versions."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class By:
-    """Who looks or changes from outside a conversation: a person, or the operator where ``person`` is None.
-
-    Attributes:
-        own: whether it is the person's own memory.
-    """
-
-    person: str | None = None
-    own: bool = False
-
-    @property
-    def audited(self) -> str:
-        """The actor of an audit entry."""
-        return self.person or "operator"
-
-    @property
-    def actor(self) -> str:
-        """The actor of a version."""
-        if self.own:
-            return "person"
-        return f"admin:{self.person}" if self.person else "operator"
-
-    @property
-    def command(self) -> str:
-        """The top-level command that it is done with."""
-        return "mydata" if self.own else "memory"
 
 
 def origin_of(text: str) -> Origin:

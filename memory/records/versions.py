@@ -42,6 +42,35 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class By:
+    """Who looks or changes from outside a conversation: a person, or the operator where ``person`` is None.
+
+    Attributes:
+        own: whether it is the person's own memory.
+    """
+
+    person: str | None = None
+    own: bool = False
+
+    @property
+    def audited(self) -> str:
+        """The actor of an audit entry."""
+        return self.person or "operator"
+
+    @property
+    def actor(self) -> str:
+        """The actor of a version."""
+        if self.own:
+            return "person"
+        return f"admin:{self.person}" if self.person else "operator"
+
+    @property
+    def command(self) -> str:
+        """The top-level command that it is done with."""
+        return "mydata" if self.own else "memory"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
     """What made changes: a session or a job, one of the two.
 

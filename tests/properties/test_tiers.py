@@ -15,8 +15,8 @@ from memory.errors import InvalidInput
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_scope
 from memory.policy.category_tree import ancestors, inclusive
-from memory.processes.undo import By, origin_of
-from memory.records import Change, Mode, NewEntry, Scope
+from memory.processes.undo import origin_of
+from memory.records import By, Change, Mode, NewEntry, Scope
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
 from tests.new_database import database_in

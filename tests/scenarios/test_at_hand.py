@@ -9,8 +9,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from memory.parameters import MemoryParameters, Preset
-from memory.processes.undo import By
-from memory.records import Mode, Scope, scope_slug
+from memory.records import By, Mode, Scope, scope_slug
 from tests.fakes import ScriptedModel
 from tests.world import running
 

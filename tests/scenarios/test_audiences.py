@@ -27,8 +27,7 @@ from bot.tools import Toolbox
 from memory.messages import ModelRequest, ToolCall, user_message
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_scope
-from memory.processes.undo import By
-from memory.records import Change, NewMessage, ProcedureState, Scope
+from memory.records import By, Change, NewMessage, ProcedureState, Scope
 from tests.desk import OPERATOR, Desk, admin
 from tests.fakes import START, FakeClock, ScriptedModel
 from tests.world import World, running

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from memory.policy.audience import reach_of_person
-from memory.processes.undo import By
 from memory.processes.wanted import Wanted
-from memory.records import Candidate, Change, Fact, Source
+from memory.records import By, Candidate, Change, Fact, Source
 from tests.world import World, running
 
 MOVES = {

@@ -15,8 +15,8 @@ from memory.errors import ModelUnavailable
 from memory.parameters import MemoryParameters
 from memory.policy.category_tree import inclusive
 from memory.policy.hot_state import shown_value
-from memory.processes.undo import By, origin_of
-from memory.records import ROOT, Candidate, Change, Mode, NewEntry, Scope, scope_slug
+from memory.processes.undo import origin_of
+from memory.records import ROOT, By, Candidate, Change, Mode, NewEntry, Scope, scope_slug
 from memory.system import MemorySystem, open_memory
 from tests.fakes import START, FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
 from tests.new_database import database_in

@@ -17,8 +17,8 @@ from memory.note_files import LARGEST_NOTE
 from memory.parameters import MemoryParameters
 from memory.policy.audience import reach_of_scope
 from memory.processes.ingest import IngestReport
-from memory.processes.undo import By, origin_of
-from memory.records import Change, Mode, Scope, Tier, scope_slug
+from memory.processes.undo import origin_of
+from memory.records import By, Change, Mode, Scope, Tier, scope_slug
 from memory.system import MemorySystem, open_memory
 from tests.fakes import FakeClock, HashEmbedder, ScriptedModel, WordTokenCounter
 
