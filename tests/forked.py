@@ -1,7 +1,7 @@
 """``keepsake`` as a process of its own, forked from one that has imported the program: imports are most of a start.
 
 Invariant: the process has the arguments, the folder, the environment and the streams that it is given, and nothing of
-the tester's; it runs the program's own entry point, and can be killed as any other.
+the tester's; it runs the program's own entry point, and can be killed as any other. It does not outlive its tester.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Thread
 from typing import TextIO, cast
 
 _WARM = ["tests.warm"]
+_PATIENCE = 60.0  # seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,9 +60,9 @@ class Forked:
         self._process.kill()
 
     def wait(self) -> int:
-        """Wait until it has ended; its exit code."""
-        self._process.join()
-        assert self._process.exitcode is not None
+        """Wait until it has ended; its exit code. Raises AssertionError where it does not end."""
+        self._process.join(_PATIENCE)
+        assert self._process.exitcode is not None, "it does not end"
         return self._process.exitcode
 
 
@@ -99,6 +101,7 @@ def _run(
     arguments: tuple[str, ...], folder: Path, environment: dict[str, str], streams: tuple[Connection, ...]
 ) -> None:
     """What the forked process does."""
+    Thread(target=_end_with_the_tester, daemon=True).start()
     for number, stream in enumerate(streams):
         os.dup2(stream.fileno(), number)
         stream.close()
@@ -111,3 +114,11 @@ def _run(
     from bot.cli import main
 
     main()
+
+
+def _end_with_the_tester() -> None:
+    # One that hangs would stay, and keep whoever reads what the tests print from its end.
+    tester = parent_process()
+    assert tester is not None
+    tester.join()
+    os._exit(1)

@@ -125,13 +125,13 @@ def test_the_container_is_healthy_while_the_bot_says_so_even_behind_a_proxy(
             """Say nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Health) as server:
-        answering = Thread(target=server.handle_request)
+        answering = Thread(target=server.handle_request, daemon=True)
         answering.start()
         monkeypatch.setenv("PORT", str(server.server_port))
         monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")  # a port where nobody answers
         with pytest.raises(SystemExit) as ended:
             exec(health_check(), {})
-        answering.join()
+        answering.join(10)
     assert (int(ended.value.code or 0), asked) == (exit_code, [HEALTH_PATH])
 
 
