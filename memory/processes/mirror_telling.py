@@ -18,7 +18,8 @@ from memory.policy.export.json_rows import json_ready
 from memory.ports import Clock
 from memory.records import Tier, scope_slug
 from memory.stores.hot import HotStore
-from memory.stores.mirror_changes import MirrorChange, MirrorChangeStore, MirrorErasure
+from memory.stores.mirror_changes import MirrorChange, MirrorChangeStore
+from memory.stores.mirror_erasures import MirrorErasure
 from memory.stores.mirrored import COLD, CRITICAL, ERASED, Mirrored
 from memory.stores.tree import TreeStore
 

@@ -8,29 +8,18 @@ from __future__ import annotations
 
 import uuid
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Row, and_, bindparam, delete, func, insert, select, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from memory.database import Database, Transaction
-from memory.ids import IdSource
-from memory.mirror.replica import digest_of, digests_of
-from memory.ports import Clock
+from memory.database import Transaction
+from memory.mirror.replica import digest_of
 from memory.records import Scope, scope_slug
-from memory.schema import (
-    PERSONAL_TABLES,
-    hot_versions,
-    mirror_changes,
-    mirror_erasures,
-    mirror_seen,
-    mirror_state,
-    tree_nodes,
-)
+from memory.schema import hot_versions, mirror_changes, mirror_erasures, mirror_seen, mirror_state, tree_nodes
+from memory.stores.mirror_erasures import MirrorErasureStore, digests_of_scope
 from memory.stores.mirror_rows import rows_by_record
 from memory.stores.mirror_state import set_state, state_of
 from memory.stores.mirrored import (
@@ -43,14 +32,7 @@ from memory.stores.mirrored import (
     record_in_sql,
     triggers_of,
 )
-from memory.stores.scoped import (
-    delete_scope,
-    in_any_scope,
-    in_scope,
-    rows_of_scope,
-    scope_of_row,
-    scope_values,
-)
+from memory.stores.scoped import delete_scope, in_any_scope, in_scope, rows_of_scope, scope_of_row, scope_values
 
 _DEVICE, _MIRRORED_AT, _REFUSED_BY = "device", "mirrored_at", "refused_by"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -93,23 +75,6 @@ class MirrorChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MirrorErasure:
-    """A scope, or a person with all scopes, that was erased here, and is not yet in the mirror.
-
-    Attributes:
-        digest: of the scope's slug, or of its part that names the person, since names are not to be kept.
-        id: drawn when it was erased, and anew whenever the mirror is told.
-        erased_at: when.
-        follows: whether another device told of it, which is to know that this one has done it too.
-    """
-
-    digest: str
-    id: int
-    erased_at: datetime
-    follows: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MirrorProgress:
     """How far the mirror lags behind.
 
@@ -122,7 +87,7 @@ class MirrorProgress:
     mirrored_at: datetime | None
 
 
-class MirrorChangeStore:
+class MirrorChangeStore(MirrorErasureStore):
     """The tables of what is to be mirrored.
 
     Args:
@@ -132,12 +97,6 @@ class MirrorChangeStore:
     """
 
     name = "mirror"
-
-    def __init__(self, database: Database, ids: IdSource, clock: Clock) -> None:
-        self._database = database
-        self._ids = ids
-        self._clock = clock
-        self._followed: frozenset[str] = frozenset()
 
     async def watch(self, stores: Sequence[Mirrored]) -> str:
         """Note every change of some stores from now on, and all that is in one that was not watched before.
@@ -225,46 +184,6 @@ class MirrorChangeStore:
             some = mirror_changes.c.record.in_(records[start : start + _RECORDS_AT_ONCE])
             await tx.connection.execute(delete(mirror_changes).where(mine, some))
 
-    async def erasures(self) -> list[MirrorErasure]:
-        """The erasures that the mirror does not have yet."""
-        async with self._database.read() as connection:
-            return await _erasures(connection)
-
-    async def numbered_erasures(self, tx: Transaction) -> list[MirrorErasure]:
-        """The erasures that the mirror is to be told now, each with a number above those of all rows told so far."""
-        for erasure in await _erasures(tx.connection):
-            one = mirror_erasures.c.digest == erasure.digest
-            await tx.connection.execute(update(mirror_erasures).where(one).values(id=self._ids.next()))
-        return await _erasures(tx.connection)
-
-    async def follow(self, tx: Transaction, digests: Collection[str]) -> None:
-        """Note that what other devices erased is erased here too; an erasure of this one that waits says more."""
-        waiting = {erasure.digest for erasure in await _erasures(tx.connection)}
-        for digest in sorted(set(digests) - waiting):
-            await self._note_erasure(tx, digest, follows=True)
-
-    async def erased_there(self, tx: Transaction, erasures: Collection[MirrorErasure]) -> None:
-        """Note that the mirror has these erasures."""
-        ids = [erasure.id for erasure in erasures]
-        await tx.connection.execute(delete(mirror_erasures).where(mirror_erasures.c.id.in_(ids)))
-
-    async def scopes_known_by(self, tx: Transaction, digests: Collection[str]) -> list[Scope]:
-        """The scopes of which something is kept here and whose slug has one of these digests."""
-        found: set[Scope] = set()
-        for table in PERSONAL_TABLES:
-            rows = await tx.connection.execute(select(table.c.person, table.c.audience).distinct())
-            found |= {Scope(person=row.person, audience=row.audience) for row in rows}
-        return sorted((scope for scope in found if not _digests_of(scope).isdisjoint(digests)), key=str)
-
-    @contextmanager
-    def following(self, digests: Collection[str]) -> Iterator[None]:
-        """Erasures that the mirror told of, while they are done here too: it need not be told of them."""
-        self._followed = frozenset(digests)
-        try:
-            yield
-        finally:
-            self._followed = frozenset()
-
     async def seen(self) -> dict[str, dict[str, int]]:
         """Up to which number the rows of other devices are known, by table and device."""
         known: defaultdict[str, dict[str, int]] = defaultdict(dict)
@@ -306,21 +225,9 @@ class MirrorChangeStore:
     async def erase(self, scope: Scope, tx: Transaction) -> dict[str, int]:
         """Forget what of a scope was to be mirrored, and note that it is to be erased there. The last of all stores."""
         count = await delete_scope(tx, mirror_changes, scope)
-        if await state_of(tx.connection, _DEVICE) is not None and self._followed.isdisjoint(_digests_of(scope)):
+        if await state_of(tx.connection, _DEVICE) is not None and self._followed.isdisjoint(digests_of_scope(scope)):
             await self._erased_here(tx, digest_of(scope_slug(scope)))
         return {mirror_changes.name: count}
-
-    async def erase_person(self, person: str, tx: Transaction) -> None:
-        """Note that all of a person is to be erased in the mirror, also what never came here."""
-        await self._erased_here(tx, digest_of(_person_slug(person)))
-
-    async def _erased_here(self, tx: Transaction, digest: str) -> None:
-        await tx.connection.execute(delete(mirror_erasures).where(mirror_erasures.c.digest == digest))
-        await self._note_erasure(tx, digest, follows=False)
-
-    async def _note_erasure(self, tx: Transaction, digest: str, *, follows: bool) -> None:
-        row = {"digest": digest, "id": self._ids.next(), "erased_at": self._clock.now(), "follows": follows}
-        await tx.connection.execute(insert(mirror_erasures).values(row))
 
     async def _look_again(self, tx: Transaction) -> None:
         refused_by = await state_of(tx.connection, _REFUSED_BY)
@@ -343,16 +250,6 @@ def _ours(triggers: Iterable[str]) -> set[str]:
     return {name for name in triggers if name.startswith(TRIGGERS)}
 
 
-def _digests_of(scope: Scope) -> set[str]:
-    """What a scope is known by once it, or its person, is erased."""
-    return set(digests_of(scope_slug(scope)))
-
-
-def _person_slug(person: str) -> str:
-    """The part that the slugs of all of a person's scopes begin with."""
-    return scope_slug(Scope(person=person, audience=""))
-
-
 def _change(row: Row[Any]) -> MirrorChange:
     return MirrorChange(
         scope=scope_of_row(row), store=row.store, record=row.record, stamp=row.stamp, changed_at=row.changed_at
@@ -362,8 +259,3 @@ def _change(row: Row[Any]) -> MirrorChange:
 async def _revision(tx: Transaction) -> str:
     """Of the schema, which tells what rows look like."""
     return str((await tx.connection.execute(text("SELECT version_num FROM alembic_version"))).scalar_one())
-
-
-async def _erasures(connection: AsyncConnection) -> list[MirrorErasure]:
-    rows = await connection.execute(select(mirror_erasures).order_by(mirror_erasures.c.id))
-    return [MirrorErasure(digest=row.digest, id=row.id, erased_at=row.erased_at, follows=row.follows) for row in rows]

@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Any
 
 import structlog
-from sqlalchemy import Row, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Row, and_, bindparam, delete, func, insert, select, update
 
 from memory.database import Database, Transaction
 from memory.policy.decay import frozen_at, score_at
@@ -134,7 +134,7 @@ class WarmStore(EntryReader):
 
     async def evict(self, scope: Scope, tx: Transaction, *, change: Change, at: datetime) -> list[Eviction]:
         """Archive what must leave the warm tier; what left, and why."""
-        query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+        query = select(entries).where(_warm_of(scope))
         warm = [entry_of_row(row) for row in await tx.connection.execute(query)]
         gone = evictions(warm, now=at, limits=self.limits)
         if gone:
@@ -156,7 +156,7 @@ class WarmStore(EntryReader):
 
     async def rescore(self, scope: Scope, tx: Transaction, *, at: datetime) -> list[TierEntry]:
         """Write down what every warm entry is worth now; the entries, best first."""
-        query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+        query = select(entries).where(_warm_of(scope))
         warm = [entry_of_row(row) for row in await tx.connection.execute(query)]
         scored = [replace(entry, score=current_score(entry, at)) for entry in warm]
         if scored:
@@ -180,7 +180,7 @@ class WarmStore(EntryReader):
 
     async def all(self, scope: Scope) -> list[TierEntry]:
         """The warm entries of a scope, the best first as of their last scoring."""
-        query = select(entries).where(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+        query = select(entries).where(_warm_of(scope))
         return await self._found(query.order_by(entries.c.score.desc(), entries.c.id))
 
     async def search(self, reach: Reach, query: str, *, limit: int, now: datetime) -> list[TierEntry]:
@@ -291,7 +291,10 @@ def _with_metadata(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**row, "metadata": dict(found), "bytes": size_of_text(row["text"], found)}
 
 
+def _warm_of(scope: Scope) -> ColumnElement[bool]:
+    return and_(in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
+
+
 def _sizes(scope: Scope) -> Any:
     total = func.coalesce(func.sum(entries.c.bytes), 0)
-    warm = (in_scope(entries, scope), entries.c.tier == Tier.WARM.value, kept())
-    return select(func.count(), total).select_from(entries).where(*warm)
+    return select(func.count(), total).select_from(entries).where(_warm_of(scope))
