@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import zip_longest
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,14 +103,15 @@ class Excerpt:
         text: what it says, as it is indexed.
         matches: how well it answers each token of the query, from ``late_interaction.best_matches``; or its cosine
             similarity alone, where the embedder gives no token vectors. None where it is not embedded yet.
-        beside: the ids of the entries before and after it.
+        before, after: the ids of the entries before and after it, where these were looked at too.
     """
 
     entry: EntryScore
     text_share: float
     text: str
     matches: Vectors | None
-    beside: Collection[int]
+    before: int | None
+    after: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,9 +184,10 @@ def _likenesses(
 def _beside(known: Sequence[Excerpt], groups: Places) -> Places:
     """What stands beside each excerpt in its group, as ``likenesses`` takes it."""
     nothing = len(known)
-    row_of = {excerpt.entry.entry_id: row for row, excerpt in enumerate(known)}
-    rows = ([row_of.get(entry_id, nothing) for entry_id in excerpt.beside] for excerpt in known)
-    beside = np.array(list(zip_longest(*rows, fillvalue=nothing)), dtype=np.intp).reshape(-1, nothing).T
+    row_of: dict[int | None, int] = {excerpt.entry.entry_id: row for row, excerpt in enumerate(known)}
+    before = [row_of.get(excerpt.before, nothing) for excerpt in known]
+    after = [row_of.get(excerpt.after, nothing) for excerpt in known]
+    beside = np.array([before, after], dtype=np.intp).T
     return np.where(np.append(groups, -1)[beside] == groups[:, None], beside, nothing)
 
 

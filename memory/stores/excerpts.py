@@ -74,7 +74,7 @@ class ExcerptReader:
         if not rows:
             return []
         ids, embedders, vectors, tokens, record_ids, texts, before, after, asked = zip(*rows, strict=True)
-        beside = _beside(ids, before, after)
+        earlier, later = _beside(ids, before, after)
         likenesses = self.compared(list(zip(ids, embedders, vectors, tokens, strict=True)), query)
         excerpts = []
         for entry_id, record_id, text, by, likeness in zip(ids, record_ids, texts, asked, likenesses, strict=True):
@@ -93,7 +93,8 @@ class ExcerptReader:
                     text_share=candidate.text_share if candidate else 0.0,
                     text=text,
                     matches=likeness.matches,
-                    beside=beside[entry_id],
+                    before=earlier.get(entry_id),
+                    after=later.get(entry_id),
                 )
             )
         return excerpts
@@ -135,8 +136,8 @@ class ExcerptReader:
 
 def _beside(
     ids: Sequence[int], before: Sequence[int | None], after: Sequence[int | None]
-) -> dict[int, tuple[int, ...]]:
-    """What stands beside each entry, of the candidates or of what stands beside one of these.
+) -> tuple[dict[int, int], dict[int, int]]:
+    """What stands before each entry and what after it, of the candidates and what stands beside one of these.
 
     Args:
         ids: the entries.
@@ -149,4 +150,4 @@ def _beside(
             earlier[entry_id], later[one_before] = one_before, entry_id
         if one_after is not None:
             later[entry_id], earlier[one_after] = one_after, entry_id
-    return {entry_id: tuple(side[entry_id] for side in (earlier, later) if entry_id in side) for entry_id in ids}
+    return earlier, later

@@ -24,7 +24,7 @@ from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.schema import moment
 from memory.stores.message_rows import hit_of_message, message_of_row
-from memory.stores.scoped import by_keys, in_any_reach_by_key, keys_of, reach_values
+from memory.stores.scoped import by_keys, in_any_reach_by_key, keys_of, reach_values, scopes_of
 from memory.stores.search import SearchStore
 from memory.stores.taught import Taught, taught_by
 
@@ -86,7 +86,8 @@ class MessageSearch:
     def __call__(self, connection: Connection) -> list[SearchHit]:
         """The messages that answer the query best, best first."""
         excerpts = self._excerpts(connection, self._candidates(connection))
-        taught = taught_by(connection, {one.entry.scope for one in excerpts}, {one.entry.record_id for one in excerpts})
+        entries = [one.entry for one in excerpts]
+        taught = taught_by(connection, scopes_of(entries), {entry.record_id for entry in entries})
         excerpts += self._excerpts(connection, self._taking_their_place(connection, taught, excerpts))
         settings = self._settings(connection, excerpts, taught)
         tokens = None if self.embedded is None else self.embedded.tokens

@@ -119,7 +119,8 @@ def excerpt(
     record_id: int,
     matches: Sequence[float] | None,
     *,
-    beside: Sequence[int] = (),
+    before: int | None = None,
+    after: int | None = None,
     text_share: float = 0.0,
     text: str = "",
     similarity: float | None = None,
@@ -129,7 +130,8 @@ def excerpt(
         text_share=text_share,
         text=text,
         matches=None if matches is None else np.array(matches, dtype=np.float32),
-        beside=frozenset(neighbour * 10 for neighbour in beside),
+        before=None if before is None else before * 10,
+        after=None if after is None else after * 10,
     )
 
 
@@ -160,8 +162,8 @@ def test_a_closer_look_counts_the_best_match_of_each_token() -> None:
 
 def test_what_was_said_beside_it_answers_for_a_turn_that_says_too_little() -> None:
     question, answer, other = (
-        excerpt(1, [0.4, 0.0], beside=[2]),
-        excerpt(2, [0.0, 0.4], beside=[1]),
+        excerpt(1, [0.4, 0.0], after=2),
+        excerpt(2, [0.0, 0.4], before=1),
         excerpt(3, [0.3, 0.3]),
     )
     one_talk = {1: setting(), 2: setting(), 3: setting(group=2)}
@@ -172,9 +174,9 @@ def test_what_was_said_beside_it_answers_for_a_turn_that_says_too_little() -> No
 
 def test_what_was_said_two_turns_away_answers_as_well() -> None:
     turns = (
-        excerpt(1, [0.4, 0.0], beside=[2]),
-        excerpt(2, [0.0, 0.0], beside=[1, 3]),
-        excerpt(3, [0.0, 0.4], beside=[2]),
+        excerpt(1, [0.4, 0.0], after=2),
+        excerpt(2, [0.0, 0.0], before=1, after=3),
+        excerpt(3, [0.0, 0.4], before=2),
         excerpt(4, [0.4, 0.0]),
     )
     settings = {1: setting(), 2: setting(), 3: setting(), 4: setting(group=2)}
@@ -227,7 +229,7 @@ def test_an_excerpt_of_an_unknown_record_is_left_out() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 3), st.floats(-1, 1)), max_size=12))
 def test_a_closer_look_keeps_scores_between_0_and_1_in_falling_order(found: list[tuple[int, int, float]]) -> None:
-    excerpts = [excerpt(record_id, [match], beside=[record_id % 9 + 1]) for record_id, _, match in found]
+    excerpts = [excerpt(record_id, [match], after=record_id % 9 + 1) for record_id, _, match in found]
     settings = {record_id: setting(group=group) for record_id, group, _ in found}
     ranked = rerank(excerpts, settings, "Ann?", tokens=tokens(excerpts))
     assert all(0.0 <= one.score <= 1.0 for one in ranked)

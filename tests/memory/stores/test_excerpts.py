@@ -119,8 +119,12 @@ async def test_the_entries_before_and_after_a_candidate_come_with_it(database: D
     await put(database, search, ANN, (10, "rain"), (20, "snow"), (30, "the cat likes milk"), (40, "hail"), (50, "fog"))
     excerpts = {one.entry.record_id: one for one in await looked_at(database, search, "cat milk")}
     assert sorted(excerpts) == [20, 30, 40]
-    assert set(excerpts[30].beside) == {excerpts[20].entry.entry_id, excerpts[40].entry.entry_id}
-    assert excerpts[20].beside == excerpts[40].beside == (excerpts[30].entry.entry_id,)
+    ids = {record_id: one.entry.entry_id for record_id, one in excerpts.items()}
+    assert [(one.before, one.after) for _, one in sorted(excerpts.items())] == [
+        (None, ids[30]),
+        (ids[20], ids[40]),
+        (ids[30], None),
+    ]
     assert excerpts[30].text_share == 1.0
     assert excerpts[20].text_share == 0.0
     assert excerpts[30].matches is not None
@@ -138,7 +142,7 @@ async def test_an_entry_beside_two_candidates_comes_once_and_stands_beside_both(
     assert record_ids(excerpts) == [10, 20, 30]
     ids = {one.entry.record_id: one.entry.entry_id for one in excerpts}
     [between] = [one for one in excerpts if one.entry.record_id == 20]
-    assert set(between.beside) == {ids[10], ids[30]}
+    assert (between.before, between.after) == (ids[10], ids[30])
     assert between.entry.scope == ANN
 
 
