@@ -11,17 +11,18 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from stand_ins import InstantModel
 from synthetic_history import SyntheticEmbedder
 
 from bot.logs import configure_logs
+from memory.database import Transaction
 from memory.exchange import Place
 from memory.messages import user_message
 from memory.parameters import MemoryParameters
 from memory.ports import SystemClock, Vectors
-from memory.records import EvictionReason, NewMessage, Session
+from memory.records import EvictionReason, NewMessage, Session, StoredMessage
 from memory.system import open_memory
 from memory.tokens import TiktokenCounter
 
@@ -92,18 +93,20 @@ class KeepsakeSystem:
 
     async def _append(self, person: str, items: Sequence[tuple[str, str]]) -> None:
         now = SystemClock().now()
-        stores = self._system.stores
-        async with self._system.transaction() as tx:
+        said = [NewMessage(message=user_message(text), author="Ann", sent_at=now) for _, text in items]
+
+        async def append(tx: Transaction) -> list[StoredMessage]:
             place, session = await self._session(person, tx)
-            said = [NewMessage(message=user_message(text), author="Ann", sent_at=now) for _, text in items]
-            stored = await stores.recall.append(
+            return await self._system.stores.recall.append(
                 place.scope, tx, session=session, messages=said, evicted=EvictionReason.IMPORTED, at=now
             )
+
+        stored = await self._system.write(append)  # as a conversation stores what is said
         for (key, _), message in zip(items, stored, strict=True):
             self._ids[key] = message.id
             self._keys[message.id] = key
 
-    async def _session(self, person: str, tx: Any) -> tuple[Place, Session]:
+    async def _session(self, person: str, tx: Transaction) -> tuple[Place, Session]:
         if person not in self._sessions:
             name = f"console:{person}"
             place = self._system.conversation(person=name, audience="dm", conversation=f"{name}:dm").place
@@ -115,5 +118,5 @@ class KeepsakeSystem:
 
     async def _remove(self, person: str, message_id: int) -> None:
         place, _ = self._sessions[person]
-        async with self._system.transaction() as tx:
-            await self._system.stores.recall.remove(place.scope, tx, message_ids=[message_id])
+        recall = self._system.stores.recall
+        await self._system.write(lambda tx: recall.remove(place.scope, tx, message_ids=[message_id]))

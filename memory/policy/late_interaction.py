@@ -84,11 +84,14 @@ def best_matches(query: Vectors, tokens: Tokens, lengths: Sequence[int]) -> Vect
     if not lengths:
         return np.zeros((0, len(query)), dtype=np.float32)
     weights = np.ascontiguousarray(query.T / _TOKEN_LENGTH)
+    exact = tokens.astype(np.float32)
     matches = np.empty((len(tokens), len(query)), dtype=np.float32)
     rows = max(1, _LARGEST_PRODUCT // max(1, weights.size))
-    for start in range(0, len(tokens), rows):
-        some = tokens[start : start + rows].astype(np.float32)
-        np.matmul(some, weights, out=matches[start : start + rows])
+    pieces, rest = divmod(len(tokens), rows)
+    whole = len(tokens) - rest
+    products = matches[:whole].reshape(pieces, rows, len(query))
+    np.matmul(exact[:whole].reshape(pieces, rows, exact.shape[1]), weights, out=products)
+    np.matmul(exact[whole:], weights, out=matches[whole:])
     best: Vectors = np.maximum.reduceat(matches, np.cumsum([0, *lengths[:-1]]), axis=0)
     return best
 

@@ -15,10 +15,21 @@ from memory.policy.fading import Worth
 from memory.policy.ranking import RankedEntry, why_found
 from memory.policy.text import spoken_date
 from memory.records import Passage, Scope, SearchHit, Source
-from memory.schema import passages
-from memory.stores.scoped import in_scope, scope_of_row
+from memory.schema import moment, passages
+from memory.stores.scoped import in_scope, scope_of, scope_of_row
 
 _DAY = timedelta(days=1)
+
+_passage = passages.c
+SHOWN = (
+    _passage.person,
+    _passage.audience,
+    _passage.id,
+    _passage.content,
+    _passage.created_at,
+    _passage.source_message,
+)
+"""What a hit shows of a passage."""
 
 
 def searchable_passage(content: str, created_at: datetime) -> list[str]:
@@ -41,19 +52,24 @@ def worth(importance: float, last_accessed_at: datetime, accesses: int, now: dat
     return Worth(importance=importance, idle_days=(now - last_accessed_at) / _DAY, accesses=accesses)
 
 
-def hit_of_passage(passage: Row[Any], ranked: RankedEntry, score: float) -> SearchHit:
-    """A passage that a search found, with its rank, and its score with age and use counted."""
+def hit_of_passage(shown: tuple[Any, ...], ranked: RankedEntry, score: float) -> SearchHit:
+    """A passage that a search found, with its rank, and its score with age and use counted.
+
+    Args:
+        shown: the values of ``SHOWN``, as the table holds them.
+    """
+    person, audience, passage_id, content, created_at, source_message = shown
     return SearchHit(
         source=Source.ARCHIVAL,
-        scope=scope_of_row(passage),
-        record_id=passage.id,
+        scope=scope_of(person, audience),
+        record_id=passage_id,
         score=score,
-        text=passage.content,
+        text=content,
         author=None,
-        at=passage.created_at,
+        at=moment(created_at),
         reason=why_found(ranked),
         vector=ranked.entry.vector,
-        message_ids=() if passage.source_message is None else (passage.source_message,),
+        message_ids=() if source_message is None else (source_message,),
     )
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from sqlalchemy import Row
 from sqlalchemy.engine import Connection
 
 from memory.parameters import Fading
@@ -18,10 +16,10 @@ from memory.policy.fading import Worth, faded_score
 from memory.policy.ranking import RankedEntry, Setting, candidates_of, rank, rerank
 from memory.policy.relevance import above_floor, has_content
 from memory.ports import EmbeddedQuery
-from memory.prepared import Prepared
+from memory.prepared import Prepared, Row
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import moment, passages
-from memory.stores.passage_rows import hit_of_passage, worth
+from memory.stores.passage_rows import SHOWN, hit_of_passage, worth
 from memory.stores.scoped import by_keys, keys_of
 from memory.stores.search import SearchStore
 
@@ -29,6 +27,8 @@ _MANY = 500  # results asked for where types and importance leave too few of the
 
 _passage = passages.c
 _BY_KEYS = by_keys(passages)
+_ID = [column.name for column in SHOWN].index("id")
+_SHOWN = Prepared(_BY_KEYS.with_only_columns(*SHOWN))
 _WORTHS = Prepared(
     _BY_KEYS.with_only_columns(
         _passage.id, _passage.memory_type, _passage.importance, _passage.last_accessed_at, _passage.access_count
@@ -139,6 +139,6 @@ class PassageSearch:
     def _score(self, ranked: RankedEntry, worth: Worth) -> float:
         return faded_score(self.fading, ranked.score, worth, recency_weight=self.recency_weight)
 
-    def _rows(self, connection: Connection, best: Sequence[RankedEntry]) -> dict[int, Row[Any]]:
-        rows = connection.execute(_BY_KEYS, keys_of(one.entry for one in best)).all() if best else ()
-        return {row.id: row for row in rows}
+    def _rows(self, connection: Connection, best: Sequence[RankedEntry]) -> dict[int, Row]:
+        rows = _SHOWN.rows(connection, keys_of(one.entry for one in best)) if best else ()
+        return {row[_ID]: row for row in rows}
