@@ -22,10 +22,10 @@ import structlog
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack_changes import change_of_shown, channel_key
+from adapters.slack_changes import SlackEdit, change_of_shown, channel_key
 from adapters.slack_errors import TRANSPORT_ERRORS, error_code, perhaps_delivered, retry_after
-from adapters.slack_events import address_at, ts_of
-from adapters.slack_history import Shown, conversations_of, shown_since
+from adapters.slack_events import UNREADABLE, address_at, ts_of
+from adapters.slack_history import Raw, Shown, conversations_of, shown_since
 from adapters.slack_intake import SlackIntake
 from bot.changes import MessagesDeleted
 from bot.last_seen import LastSeen
@@ -242,7 +242,7 @@ class SlackCatchingUp:
         if not (place.kept and shown.posts):
             return 0
         channel = address_at(place.key).channel
-        changes = [change_of_shown(post, team=self._team, channel=channel) for post in shown.posts]
+        changes = [self._change_of(post, channel) for post in shown.posts]
         gone = {ts for change in changes if isinstance(change, MessagesDeleted) for ts in change.ids}
         here = {post["ts"] for post in shown.posts} - gone
         missing = tuple(sorted(ts for ts in place.kept if shown.covers(ts) and ts not in here))
@@ -259,6 +259,13 @@ class SlackCatchingUp:
                 await self._intake.follow(change, channel=channel)
                 count += 1
         return count
+
+    def _change_of(self, post: Raw, channel: str) -> SlackEdit | MessagesDeleted | None:
+        try:
+            return change_of_shown(post, team=self._team, channel=channel)
+        except UNREADABLE as error:
+            _log.error("slack_post_unreadable", channel=channel, error=type(error).__name__)
+            return None
 
     async def _take_in(self, place: _Place, shown: Shown, places: deque[_Place]) -> int:
         """Take in what is new, and have the threads asked for that go on; how much that was."""

@@ -20,6 +20,9 @@ from bot.speaking import Addressed, Speaker
 EVENTS = ("app_mention", "message.channels", "message.groups", "message.im", "message.mpim")
 """The events the app subscribes to, as its manifest lists them."""
 
+UNREADABLE = (AttributeError, KeyError, OverflowError, TypeError, ValueError)
+"""What reading an event or message raises whose form is not the one that Slack describes."""
+
 _SPOKEN_SUBTYPES = frozenset({None, "file_share", "thread_broadcast"})
 _SYSTEM_USER = "USLACKBOT"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -47,6 +50,7 @@ class SlackPost:
         user: who posted.
         user_team: the poster's own workspace.
         ts: Slack's id of the message within its channel, seconds since 1970 with six decimals.
+        sent_at: when it was posted, in UTC.
         thread_ts: the id of the message that began the thread, where it stands in one.
         text: as Slack writes it.
         files: the files that came with it.
@@ -60,6 +64,7 @@ class SlackPost:
     user: str
     user_team: str
     ts: str
+    sent_at: datetime
     thread_ts: str | None
     text: str
     files: tuple[AttachedFile, ...] = ()
@@ -76,11 +81,6 @@ class SlackPost:
     def person(self) -> str:
         """The poster, in the form every scope uses."""
         return f"slack:{self.user_team}:{self.user}"
-
-    @property
-    def sent_at(self) -> datetime:
-        """When it was posted, in UTC."""
-        return moment_of(self.ts)
 
 
 def moment_of(ts: str) -> datetime:
@@ -103,6 +103,9 @@ def read_post(body: Mapping[str, Any], *, bot_user: str) -> SlackPost | None:
     Args:
         body: the event's outer envelope, of type ``event_callback``.
         bot_user: the bot's own user id.
+
+    Raises:
+        one of ``UNREADABLE``: it has another form.
     """
     event = body.get("event") or {}
     team = body.get("team_id") or event.get("team")
@@ -116,6 +119,7 @@ def read_post(body: Mapping[str, Any], *, bot_user: str) -> SlackPost | None:
         user=event["user"],
         user_team=event.get("user_team") or event.get("team") or team,
         ts=event["ts"],
+        sent_at=moment_of(event["ts"]),
         thread_ts=event.get("thread_ts"),
         text=text,
         files=tuple(map(file_of, event.get("files") or ())),

@@ -18,7 +18,7 @@ import structlog
 from adapters.slack_changes import SlackEdit, channel_key, read_change
 from adapters.slack_commands import SlackCommands
 from adapters.slack_directory import SlackDirectory
-from adapters.slack_events import ChannelKind, SlackPost, conversation_of, read_post
+from adapters.slack_events import UNREADABLE, ChannelKind, SlackPost, conversation_of, read_post
 from adapters.slack_text import from_slack, mentioned_users
 from bot.attachments import named
 from bot.changes import MessageEdited, OnChange, PlatformChange, ignore_change
@@ -78,15 +78,21 @@ class SlackIntake:
     async def receive(self, body: Mapping[str, Any]) -> HTTPStatus:
         """Store what the event brings and answer with the status for Slack: OK acknowledges it.
 
-        Whatever ``on_message`` raises goes through, so that the event is not acknowledged.
+        Whatever ``on_message`` raises goes through, so that the event is not acknowledged. One that cannot be read is,
+        since it would read no better the next time.
         """
         if self._draining:
             return HTTPStatus.SERVICE_UNAVAILABLE
-        post = read_post(body, bot_user=self._bot_user)
+        try:
+            post = read_post(body, bot_user=self._bot_user)
+            change = read_change(body, bot_user=self._bot_user) if post is None else None
+            channel = _channel_of(body)
+        except UNREADABLE as error:
+            _log.error("slack_event_unreadable", error=type(error).__name__)
+            return HTTPStatus.OK
+        if change is not None:
+            await self.follow(change, channel=channel)
         if post is None:
-            change = read_change(body, bot_user=self._bot_user)
-            if change is not None:
-                await self.follow(change, channel=_channel_of(body))
             return HTTPStatus.OK
         if post.is_to_us and self._commands is not None and (begun := self._commands.receive_post(post)) is not None:
             return begun
@@ -102,7 +108,11 @@ class SlackIntake:
 
         A command that was missed is not run any more.
         """
-        post = read_post(_as_event(event, team, channel), bot_user=self._bot_user)
+        try:
+            post = read_post(_as_event(event, team, channel), bot_user=self._bot_user)
+        except UNREADABLE as error:
+            _log.error("slack_post_unreadable", channel=channel, error=type(error).__name__)
+            return False
         if self._draining or post is None:
             return False
         if post.is_to_us and self._commands is not None and self._commands.is_command(post):

@@ -64,7 +64,7 @@ async def bot(slack: SlackDouble, folder: Path, **given: Any) -> AsyncIterator[W
 async def said(slack: SlackDouble, world: World, channel: str, text: str, **fields: Any) -> dict[str, Any]:
     """Somebody says something to the bot, and it answers."""
     post = slack.message("U1", channel, text, **fields)
-    await (await slack.deliver({**post, "channel_type": "im" if channel == "D1" else "channel"})).wait()
+    await (await slack.deliver({**post, "channel_type": "im" if channel.startswith("D") else "channel"})).wait()
     await world.handler.idle()
     await world.system.settle()
     return post
@@ -130,6 +130,20 @@ async def test_a_conversation_that_does_not_answer_is_asked_again_after_the_next
         assert answers(slack, "D1") == [(None, False), (None, False)]
     async with bot(slack, tmp_path):
         assert answers(slack, "D1") == [(None, False), (None, False), (None, True)]
+
+
+async def test_a_post_that_cannot_be_read_keeps_nothing_else_from_being_found(
+    slack: SlackDouble, tmp_path: Path
+) -> None:
+    slack.add_channel("D2", is_im=True)
+    async with bot(slack, tmp_path) as world:
+        for channel in ("D1", "D2"):
+            await said(slack, world, channel, OSLO)
+    for channel in ("D1", "D2"):
+        slack.message("U1", channel, "Look!", files="cat.png", edited="just now")
+        slack.message("U1", channel, "I have a cat.")
+    async with bot(slack, tmp_path) as world:
+        assert [len(answers(slack, channel)) for channel in ("D1", "D2")] == [2, 2]
 
 
 async def test_a_connection_that_breaks_is_caught_up_with_and_what_slack_sends_again_is_answered_once(

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bot.chat import (
     Conversation,
@@ -20,6 +21,32 @@ from tests.doubles.slack import BOT_USER, SlackDouble
 from tests.fakes import FakeClock
 
 MENTION = f"<@{BOT_USER}>"
+
+
+@pytest.mark.parametrize(
+    "bent",
+    [
+        {"ts": "yesterday"},
+        {"ts": 17},
+        {"ts": "9" * 400},
+        {"text": ["I", "like"]},
+        {"files": "tea.txt"},
+        {"files": [None]},
+        {"subtype": {}},
+        {"subtype": "message_changed", "message": {"ts": "1.1", "text": "a", "files": 3}},
+        {"type": "reaction_added", "reaction": "+1", "item": "C1"},
+    ],
+)
+async def test_an_event_of_another_form_is_left_out_and_the_next_one_arrives(
+    slack: SlackDouble, inbox: Inbox, bent: dict[str, Any]
+) -> None:
+    async with started(slack, inbox):
+        with capture_logs() as logs:
+            event = slack.message("U1", "D1", "I like tea", channel_type="im")
+            await (await slack.deliver(event | bent)).wait()
+        assert [line["event"] for line in logs] == ["slack_event_unreadable"]
+        await (await slack.deliver(slack.message("U1", "D1", "And coffee", channel_type="im"))).wait()
+    assert inbox.texts == ["And coffee"]
 
 
 async def test_a_direct_message_arrives_whole(slack: SlackDouble, inbox: Inbox) -> None:
