@@ -11,6 +11,7 @@ from pydantic import Field
 
 from bot.tools import Arguments, Tool
 from memory.exchange import Exchange
+from memory.ids import handle_of
 from memory.person import PersonMemory
 from memory.policy.experience_text import example_from
 from memory.policy.text import clean
@@ -55,7 +56,7 @@ async def _save_procedure(memory: PersonMemory, exchange: Exchange, arguments: P
     )
     return (
         f"Proposed: {proposed.how_to.name}. It is not in force: tell the person that they approve it with "
-        f"/mydata procedures approve:{proposed.how_to.name}"
+        f"/mydata procedures approve:{handle_of(proposed.id)}"
     )
 
 

@@ -120,8 +120,10 @@ def _chosen(reminders: list[Reminder], said: str) -> Reminder:
     found = [one for one in reminders if handle_of(one.id) == words] or [
         one for one in reminders if words and words in normalised(one.text)
     ]
+    if not reminders:
+        raise InvalidInput("There are no reminders.")
     if len(found) != 1:
-        names = "; ".join(f"{handle_of(one.id)}: {one.text[:40]}" for one in (found or reminders)[:10]) or "none"
+        names = "; ".join(f"{handle_of(one.id)}: {one.text[:40]}" for one in (found or reminders)[:10])
         problem = "Several reminders have these words." if found else "There is no such reminder."
         raise InvalidInput(f"{problem} Name one of: {names}.")
     return found[0]

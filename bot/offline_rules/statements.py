@@ -45,7 +45,7 @@ _APPOSITION = re.compile(rf"\b(?P<name>[A-Z][\w-]+), (?P<whose>[Mm]y|[Oo]ur) (?P
 _NAME_AND_ORIGIN = re.compile(r"\b(?P<who>[Ii](?:'m| am) [A-Z][\w'-]+(?: [A-Z][\w'-]+)?) from (?=[A-Z])")
 _QUESTION_MARK = re.compile(r"[?？؟]\W{0,9}\Z")
 _QUESTION = re.compile(
-    r"(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
+    r"(?!when (?:i|we|you|he|she|it|they)\b.*,)(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
     r"|(?:do|did|does|can|could|would|will|am|is|are|was|were|have|has) (?:i|you|my|we|there|it)\b.*"
     r"|(?:please )?(?:tell|remind) me\b.*|(?:please )?show (?:me )?(?:my|the)\b.*|(?:search|look)(?: up)? for\b.*",
     re.I | re.S,

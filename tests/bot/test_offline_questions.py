@@ -143,6 +143,11 @@ async def test_what_the_agent_said_is_no_evidence() -> None:
     assert chat.core == []
 
 
+async def test_how_something_is_wanted_is_no_question_though_it_begins_like_one() -> None:
+    assert "I don't know that" not in await Chat().say("When I ask for a report, write three lines")
+    assert "I don't know that" in await Chat().say("When did I write a report, and for whom?")
+
+
 async def test_a_question_asked_before_is_no_answer() -> None:
     chat = Chat(past=["- [2023-05-08 13:56, Ann, recall] What is my sister allergic to?"])
     assert (await chat.say("What is my sister allergic to?")).startswith("I don't know that")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -53,7 +54,8 @@ async def test_a_saved_procedure_is_followed_only_once_it_is_approved(tmp_path: 
         assert (proposed.state, proposed.usage_count, proposed.success_rate) == (ProcedureState.PROPOSED, 0, None)
         await world.say("Please write the weekly report.")
         assert FIRST_STEP not in prompt(world)
-        assert (await Desk.of(world).call("/mydata procedures approve:weekly-report")).succeeded
+        [told] = re.findall(r"/mydata procedures approve:\w+", str(world.model.requests[1].messages[-1]))
+        assert (await Desk.of(world).call(told)).succeeded
         await world.say("Please write the WEEKLY REPORT.")
         shown = prompt(world)
         assert "<procedures>\n- Weekly report\n" in shown

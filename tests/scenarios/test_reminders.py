@@ -114,6 +114,7 @@ async def test_a_platform_that_fails_is_tried_again_and_one_that_refuses_is_not(
 async def test_reminders_are_listed_and_cancelled_by_their_words(tmp_path: Path) -> None:
     async with running(tmp_path, model=setting()) as world:
         assert await call(world, "list_reminders") == "There are no reminders."
+        assert await call(world, "cancel_reminder", reminder="the cat") == "Error: There are no reminders."
         await call(world, "set_reminder", text="call Ben", when="tomorrow at 9")
         await call(world, "set_reminder", text="water\nthe plants", when="in 2 hours")
         listed = (await call(world, "list_reminders")).splitlines()
