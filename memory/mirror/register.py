@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-REGISTER = "devices"
+REGISTER = "mirror_devices"
 REGISTER_COLUMNS = "id TEXT PRIMARY KEY, device TEXT NOT NULL, data TEXT, updated_at INTEGER NOT NULL"
 
 _NOBODY = ""
@@ -96,7 +96,7 @@ class Register:
             if at < away_since:
                 self._connection.execute(f"DELETE FROM {REGISTER} WHERE id = ?", (word,))
             else:
-                words.append(json.loads(data))
+                words.append(_numbers(data))
         room = _MARKS_AT_ONCE
         for table in self._tables:
             seen_by_all = list(self._seen_by_all(table, words))[:room]
@@ -133,3 +133,12 @@ class Register:
         for agent, record, at, key, device, seq in self._connection.execute(query).fetchall():
             if all(word.get(table, {}).get(device, 0) >= seq for word in words):
                 yield agent, record, at, key
+
+
+def _numbers(data: object) -> _Numbers:
+    """What a word says; one that somebody else put there says that nothing is seen."""
+    try:
+        said = json.loads(data) if isinstance(data, str) else {}
+        return {table: {origin: int(seq) for origin, seq in own.items()} for table, own in said.items()}
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return {}

@@ -5,8 +5,8 @@ first row, says once a day what it has seen, and is taken out of the register by
 thirty days. If it comes back then, or with an older database of its own (from a backup), it may have missed deletions:
 it deletes what it was never told to keep, which is whatever the mirror does not hold and does not wait to be told.
 
-Invariant: nothing is deleted for want of being in the mirror unless that is the same hosted database as before. To
-another one everything is told anew.
+Invariant: nothing is deleted for want of being in the mirror unless that is the same hosted database as before, and
+knows all that it was told. To another one, or one that was put back to an earlier day, everything is told anew.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _log = structlog.get_logger(__name__)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _EVERY = timedelta(days=1)
 _AWAY = timedelta(days=30)
+_CLOCKS_DIFFER = timedelta(days=2)  # at most, of two devices
 _SCOPES_AT_ONCE = 100
 
 
@@ -82,18 +83,21 @@ class MirrorRegister:
             MirrorUnavailable: it cannot be reached.
         """
         found, known = await self._process.register(), await self._registrations.load()
-        if known is not None and known.mirror != found["mirror"]:
+        said_at, now = found["words"].get(self._device), self._clock.now()
+        if known is not None and known.mirror == found["mirror"]:
+            if known.at < _milliseconds(now - _AWAY) or (said_at or 0) > known.at:
+                return True
+            if said_at == known.at:
+                return False
+            if said_at is None and known.at < _milliseconds(now - _AWAY + _CLOCKS_DIFFER):
+                return True
+        if known is not None:  # another hosted database, or the same as it was before it heard this word
             async with self._database.transaction() as tx:
                 await self._changes.begin_anew(tx, self._stores)
-            _log.warning("mirror_is_another_database")
-            known = None
-        if known is None:
-            if not await self._changes.seen():
-                await self._write_word(found["mirror"])
-            return False
-        said_at = found["words"].get(self._device)
-        others_may_not_wait = known.at < _milliseconds(self._clock.now() - _AWAY)
-        return said_at is None or said_at > known.at or others_may_not_wait
+            _log.warning("mirror_told_anew")
+        if not await self._changes.seen():
+            await self._write_word(found["mirror"])
+        return False
 
     async def renew(self, *, compared: bool) -> None:
         """Once everything is taken in and told: leave a word if that is due, and tidy the register and its marks.

@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
+import pytest
 from structlog.testing import capture_logs
 
 from memory.records import ChannelMode, Scope
@@ -123,6 +124,45 @@ async def test_another_hosted_database_is_told_everything_and_deletes_nothing(tm
         await exchange(*moved, new)
         for device in (*moved, new):
             assert await saved(device) == ["Tea"]
+
+
+@pytest.mark.parametrize("registered", [True, False])
+async def test_a_hosted_database_that_was_put_back_to_an_earlier_day_is_told_everything_and_deletes_nothing(
+    tmp_path: Path, registered: bool
+) -> None:
+    clock, hosted = FakeClock(), tmp_path / "shared.db"
+    async with AsyncExitStack() as run:
+        one, other = [await opened(tmp_path, name, clock, run) for name in (0, 1)]
+        await exchange(*((one, other) if registered else (other,)))
+    earlier = hosted.read_bytes()
+    clock.advance(days=2)
+    async with AsyncExitStack() as run:
+        one = await opened(tmp_path, 0, clock, run)
+        await save(one, "Tea", source=TEA)
+        await exchange(one)
+    hosted.write_bytes(earlier)
+    async with AsyncExitStack() as stack:
+        one, new = [await opened(tmp_path, name, clock, stack) for name in (0, 2)]
+        await exchange(one, new)
+        for device in (one, new):
+            assert await saved(device) == ["Tea"]
+
+
+async def test_a_word_that_somebody_else_put_into_the_register_is_of_no_harm(tmp_path: Path) -> None:
+    clock = FakeClock()
+    async with AsyncExitStack() as stack:
+        one = await opened(tmp_path, 0, clock, stack)
+        await save(one, "Tea", source=TEA)
+        await exchange(one)
+        with closing(sqlite3.connect(tmp_path / "shared.db")) as connection, connection:
+            for number, word in enumerate((None, "{", "[1]", '{"mirrored_archival": {"x": "soon"}}')):
+                values = (str(number), f"stranger{number}", word, 10**13)
+                connection.execute("INSERT INTO mirror_devices VALUES (?, ?, ?, ?)", values)
+        await delete(one, source=TEA)
+        for _ in range(3):
+            await exchange(one)
+            clock.advance(days=1, minutes=1)
+        assert marks(tmp_path) == 1
 
 
 async def test_settings_of_channels_servers_and_the_installation_come_to_a_new_machine(tmp_path: Path) -> None:
