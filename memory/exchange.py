@@ -12,7 +12,7 @@ from datetime import datetime
 
 from memory.database import Transaction
 from memory.errors import PersonErased
-from memory.records import Reach, Scope, Session, StoredMessage
+from memory.records import Change, Reach, Scope, Session, StoredMessage
 from memory.stores.sessions import SessionStore
 
 ERASED = "Everything I kept about you was erased while I was answering. Write to me again and we start anew."
@@ -55,6 +55,14 @@ class Exchange:
 
     user: StoredMessage
     session: Session
+
+    def by_agent(self, reason: str) -> Change:
+        """What the agent changes in this exchange, with the person's message as its evidence.
+
+        Args:
+            reason: the name of its tool, or one short sentence.
+        """
+        return Change(actor="agent", reason=reason, source_message=self.user.id, session_id=self.session.id)
 
 
 async def present_session(sessions: SessionStore, exchange: Exchange) -> Session:

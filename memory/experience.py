@@ -10,7 +10,7 @@ from datetime import date, datetime, time
 from memory.errors import InvalidInput
 from memory.exchange import Exchange, Place
 from memory.policy.time_expressions import Period
-from memory.records import Change, HowTo, Procedure, SearchHit
+from memory.records import HowTo, Procedure, SearchHit
 from memory.saving import saving
 from memory.services import Services
 
@@ -59,12 +59,7 @@ class Experience:
             NotKept, PersonErased: nothing may be kept.
         """
         async with saving(self._services, exchange) as tx:
-            change = Change(
-                actor="agent",
-                reason="save_procedure",
-                source_message=exchange.user.id,
-                session_id=exchange.session.id,
-            )
+            change = exchange.by_agent("save_procedure")
             at = self._services.clock.now()
             proposed = await self._stores.procedures.propose(self._place.scope, tx, how_to=how_to, change=change, at=at)
         if proposed is None:

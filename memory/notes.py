@@ -10,7 +10,7 @@ from dataclasses import replace
 from memory.errors import InvalidInput
 from memory.exchange import Exchange, Place
 from memory.policy.journal import printed
-from memory.records import ArchiveReason, Change, JournalCategory, NumberedEntry, SearchHit
+from memory.records import ArchiveReason, JournalCategory, NumberedEntry, SearchHit
 from memory.saving import saving
 from memory.services import Services
 
@@ -66,14 +66,14 @@ class Notes:
                 tx,
                 category=JournalCategory.NOTE,
                 text=_checked(text),
-                change=_change(exchange, "memory append"),
+                change=exchange.by_agent("memory append"),
                 at=now,
             )
             await self._services.journaling.keep_short(self._place.scope, tx, at=now)
 
     async def update(self, exchange: Exchange, number: int, text: str) -> None:
         """Put another text in the place of a note. Raises InvalidInput, NotKept or PersonErased."""
-        now, change = self._services.clock.now(), _change(exchange, "memory update")
+        now, change = self._services.clock.now(), exchange.by_agent("memory update")
         async with saving(self._services, exchange) as tx:
             note = await self._note(number)
             new = await self._journal.append(
@@ -98,7 +98,7 @@ class Notes:
                 tx,
                 entry_ids=[note.entry.id for note in notes],
                 reason=ArchiveReason.CLEARED,
-                change=_change(exchange, "memory clear"),
+                change=exchange.by_agent("memory clear"),
                 at=self._services.clock.now(),
             )
 
@@ -132,7 +132,3 @@ def _checked(text: str) -> str:
             "archival memory."
         )
     return text
-
-
-def _change(exchange: Exchange, reason: str) -> Change:
-    return Change(actor="agent", reason=reason, source_message=exchange.user.id, session_id=exchange.session.id)

@@ -13,7 +13,7 @@ from memory.errors import NotKept
 from memory.exchange import Exchange, Place
 from memory.policy.tree_search import entries_among
 from memory.processes.tree_search import TreeFindings
-from memory.records import Change, Passage, SearchHit, StoredMessage
+from memory.records import Passage, SearchHit, StoredMessage
 from memory.saving import saving
 from memory.services import Services
 
@@ -39,7 +39,7 @@ class Paging:
                 tx,
                 label=label,
                 text=text,
-                change=self._change(exchange, "core_memory_append"),
+                change=exchange.by_agent("core_memory_append"),
                 at=self._services.clock.now(),
             )
 
@@ -55,7 +55,7 @@ class Paging:
                 label=label,
                 old=old,
                 new=new,
-                change=self._change(exchange, "core_memory_replace"),
+                change=exchange.by_agent("core_memory_replace"),
                 at=self._services.clock.now(),
             )
 
@@ -67,7 +67,7 @@ class Paging:
                 tx,
                 label=label,
                 value=text,
-                change=self._change(exchange, "core_memory_rewrite"),
+                change=exchange.by_agent("core_memory_rewrite"),
                 at=self._services.clock.now(),
             )
 
@@ -109,6 +109,3 @@ class Paging:
         start = datetime.combine(first, time.min, tzinfo=zone)
         end = datetime.combine(last, time.max, tzinfo=zone)
         return await self._stores.recall.between(self._place.reach, start, end, limit=limit)
-
-    def _change(self, exchange: Exchange, reason: str) -> Change:
-        return Change(actor="agent", reason=reason, source_message=exchange.user.id, session_id=exchange.session.id)
