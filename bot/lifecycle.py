@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,6 +20,7 @@ from bot.chat import ChannelAdapter, PlatformAdapter
 from bot.coming_back import bring_back
 from bot.loop_watch import watching_the_loop
 from bot.scheduler import Scheduler
+from bot.stop_signals import stop_signals
 
 if TYPE_CHECKING:
     from bot.web import Handler
@@ -67,7 +67,7 @@ async def serve(app: Application, adapters: Sequence[PlatformAdapter], *, slack_
     from bot.pages import listen  # aiohttp, which the terminal does without
 
     async with AsyncExitStack() as stack:
-        stop = await stack.enter_async_context(_stop_signals())
+        stop = await stack.enter_async_context(stop_signals())
         answering = asyncio.Event()
         for server in await listen(app, adapters, answering, slack_events):
             stack.push_async_callback(server.close)
@@ -97,7 +97,7 @@ async def _start(adapters: Sequence[PlatformAdapter]) -> None:
 async def converse(app: Application, console: ConsoleChannel) -> None:
     """Chat in a terminal or over a pipe until the input ends or a signal comes."""
     app.attach({console.key: console})
-    async with _stop_signals() as stop, _background(app):
+    async with stop_signals() as stop, _background(app):
         app.handler.open()
         await app.reminders.deliver_due()
         try:
@@ -163,19 +163,6 @@ def _tell_of_cold_start(task: asyncio.Task[None]) -> None:
     """What could not be loaded is loaded where it is needed, and fails there with its own sentence if it still does."""
     if not task.cancelled() and (error := task.exception()) is not None:
         _log.error("not_warmed_up", exc_info=error)
-
-
-@asynccontextmanager
-async def _stop_signals() -> AsyncIterator[asyncio.Event]:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    try:
-        yield stop
-    finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
 
 
 async def _first(*waits: Coroutine[Any, Any, object]) -> None:
