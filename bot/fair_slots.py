@@ -94,20 +94,22 @@ class FairSlots:
 
     def _give_back(self) -> None:
         """Give the place to whoever is next; to nobody where nobody waits."""
-        if not self._waiting:
-            self._free += 1
-            return
-        who, calls = self._waiting.popitem(last=False)
-        granted = calls.popleft()
-        if calls:
-            self._waiting[who] = calls
-        granted.set_result(None)
+        while self._waiting:
+            who, calls = self._waiting.popitem(last=False)
+            granted = calls.popleft()
+            if calls:
+                self._waiting[who] = calls
+            if not granted.cancelled():  # a call that has just been cancelled has not left yet
+                granted.set_result(None)
+                return
+        self._free += 1
 
     def _leave(self, who: str, granted: asyncio.Future[None]) -> None:
-        calls = self._waiting[who]
-        calls.remove(granted)
-        if not calls:
-            del self._waiting[who]
+        calls = self._waiting.get(who, deque())
+        if granted in calls:
+            calls.remove(granted)
+            if not calls:
+                del self._waiting[who]
 
 
 class QueuedModel:

@@ -97,6 +97,22 @@ async def test_a_call_that_is_cancelled_just_as_its_turn_comes_passes_the_place_
     await line.end("c1")
 
 
+async def test_a_call_that_is_cancelled_while_a_place_is_given_back_loses_no_place() -> None:
+    line = Line(1)
+    for call in ("a1", "b1", "c1"):
+        await line.join(call)
+    line._ends["a1"].set()
+    line.tasks["b1"].cancel()  # it hears of it after a1 has ended
+    await asyncio.wait({line.tasks["a1"], line.tasks["b1"]})
+    line.tasks["a1"].result()
+    await asyncio.sleep(0)
+    assert line.begun[-1] == "c1"
+    await line.end("c1")
+    await line.join("d1")
+    assert line.begun[-1] == "d1"
+    await line.end("d1")
+
+
 async def test_memory_work_takes_its_turn_like_one_person() -> None:
     entered: list[str] = []
     model = ScriptedModel(default="ok")
