@@ -132,6 +132,7 @@ class Oversight:
             hot=stores.hot,
             audit=stores.audit,
             indexer=services.indexer,
+            pages=services.pages,
             clock=services.clock,
         )
         self.facts = FactCare(

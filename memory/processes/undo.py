@@ -18,6 +18,7 @@ from memory.policy.audience import reach_of_scope
 from memory.ports import Clock
 from memory.processes.indexer import Indexer
 from memory.processes.tier_undo import TierUndo
+from memory.processes.written_pages import WrittenPages
 from memory.records import (
     BLOCK_LABELS,
     BlockVersion,
@@ -108,6 +109,7 @@ class Undo:
         tiers: takes back work on the tiers.
         audit: says who did it.
         indexer: makes facts that come back found by their meaning.
+        pages: what people read of it in files.
         clock: dates it.
     """
 
@@ -125,6 +127,7 @@ class Undo:
         hot: HotStore,
         audit: AuditStore,
         indexer: Indexer,
+        pages: WrittenPages,
         clock: Clock,
     ) -> None:
         self._database = database
@@ -138,6 +141,7 @@ class Undo:
         self._hot = hot
         self._audit = audit
         self._indexer = indexer
+        self._pages = pages
         self._clock = clock
 
     async def summary_to(self, scope: Scope, version: int, *, by: By) -> SummaryVersion:
@@ -216,6 +220,7 @@ class Undo:
             if undone.texts:
                 await self._note(scope, tx, by, "memory undo", str(origin))
         self._indexer.kick()
+        await self._pages.undone(scope)
         return undone
 
     async def origins(self, scope: Scope) -> list[tuple[Origin, Version]]:

@@ -86,6 +86,10 @@ class WrittenPages:
         """Words of the author are gone from memory: write the page anew, and the notes from their day on."""
         await self._write(scope, notes=True, since=said_at - _ASIDE)
 
+    async def undone(self, scope: Scope) -> None:
+        """What a session or job changed is taken back: write the page anew, and the notes of the last month."""
+        await self._write(scope, notes=True, since=self._clock.now() - _WRITTEN_ANEW)
+
     async def _is_written(self, scope: Scope) -> bool:
         return self._files.folder_of(scope) is not None and bool(await self._reports.reports(scope, limit=1))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from structlog.testing import capture_logs
 
 from memory.parameters import MemoryParameters, Preset
+from memory.processes.undo import origin_of
 from memory.records import By, Mode, Scope, scope_slug
 from tests.fakes import ScriptedModel
 from tests.world import running
@@ -57,13 +58,17 @@ async def test_the_tiered_preset_shows_what_matters_and_the_map_and_no_core_memo
     assert names == ["instructions", "hot", "tree"]
 
 
-async def test_a_forgotten_fact_leaves_the_page_for_people_at_once(tmp_path: Path) -> None:
+async def test_what_is_forgotten_or_undone_leaves_the_page_for_people_at_once(tmp_path: Path) -> None:
     taught = {"text": "User never sails", "kind": "fact", "category": "lessons", "importance": 0.9}
     memory_model = ScriptedModel(json.dumps({"candidates": [taught]}), default='{"candidates": []}')
     async with running(tmp_path, memory_model=memory_model, notes_folder=tmp_path / "notes") as world:
         await world.say("I never sail")
-        await world.system.consolidator.run(ANN, Mode.QUICK)
+        report = await world.system.consolidator.run(ANN, Mode.QUICK)
         page = tmp_path / "notes" / scope_slug(ANN) / "MEMORY.md"
+        assert "never sails" in page.read_text(encoding="utf-8")
+        await world.system.oversight.undo.take_back(ANN, origin_of(report.job), by=By())
+        assert "never sails" not in page.read_text(encoding="utf-8")
+        await world.system.consolidator.run(ANN, Mode.QUICK)
         assert "never sails" in page.read_text(encoding="utf-8")
         [fact] = await world.system.stores.facts.current(ANN)
         await world.system.oversight.facts.forget(ANN, fact.id, by=By())
