@@ -104,21 +104,19 @@ async def _with_news(client: discord.Client, known: Mapping[str, Seen]) -> tuple
 
 
 def _never_heard(client: discord.Client, known: Collection[str], absent_since: datetime) -> list[_News]:
-    """The channels and threads of servers in which something was said meanwhile, and never before."""
-    after = discord.utils.time_snowflake(absent_since)
+    """The channels and threads in which something was said since the bot was there last, and never before."""
     heard = {_number(key) for key in known}
-    new = [
-        channel
-        for guild in client.guilds
-        for channel in _readable(guild)
-        if channel.id not in heard and _last(channel) > after
-    ]
-    return [_News(channel=channel, after=after) for channel in sorted(new, key=_last, reverse=True)[:_MOST_NEW]]
-
-
-def _last(channel: _ServerChannel) -> int:
-    """The id of the last message of a channel; zero where none is known."""
-    return channel.last_message_id or 0
+    new: dict[int, _News] = {}
+    for guild in client.guilds:
+        if guild.unavailable:  # in an outage: nothing is known of it
+            continue
+        since = max(absent_since, guild.me.joined_at or absent_since)  # a server may have taken it in meanwhile
+        after = discord.utils.time_snowflake(since)
+        for channel in _readable(guild):
+            last = channel.last_message_id or 0
+            if channel.id not in heard and last > after:
+                new[last] = _News(channel=channel, after=after)
+    return [new[last] for last in sorted(new, reverse=True)[:_MOST_NEW]]
 
 
 def _readable(guild: discord.Guild) -> Iterator[_ServerChannel]:

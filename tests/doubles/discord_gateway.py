@@ -94,7 +94,7 @@ class Gateway:
     async def _announce(self, session: _Session) -> None:
         await self._send(session, "READY", self._ready(session))
         for guild in self._guilds:
-            if session.hears(guild.id):
+            if session.hears(guild.id) and not guild.has_outage:
                 await self._send(session, "GUILD_CREATE", guild_payload(guild, self._bot))
 
     async def serve(self, request: web.Request) -> web.StreamResponse:

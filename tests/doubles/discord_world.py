@@ -71,6 +71,8 @@ class Guild:
     name: str
     permissions: int = DEFAULT_PERMISSIONS
     roles: list[Payload] = field(default_factory=list)
+    joined_at: datetime = START  # by the bot
+    has_outage: bool = False
     channels: list[Channel] = field(default_factory=list)
 
 
@@ -104,14 +106,16 @@ def application_payload(bot: Member, *, flags: int = 1 << 18) -> Payload:
 
 
 def guild_payload(guild: Guild, bot: Member) -> Payload:
+    joined_at = guild.joined_at.isoformat()
+    myself = bot.as_guild_member() | {"user": bot.payload(), "joined_at": joined_at}
     return {
         "id": guild.id, "name": guild.name, "icon": None, "owner_id": "1", "roles": guild.roles, "emojis": [],
-        "stickers": [], "features": [], "members": [bot.as_guild_member() | {"user": bot.payload()}],
+        "stickers": [], "features": [], "members": [myself],
         "member_count": 1, "presences": [], "voice_states": [], "stage_instances": [],
         "guild_scheduled_events": [], "soundboard_sounds": [],
         "channels": [channel.payload() for channel in guild.channels if channel.parent is None],
         "threads": [channel.payload() for channel in guild.channels if channel.parent is not None],
         "afk_timeout": 0, "verification_level": 0, "default_message_notifications": 0,
         "explicit_content_filter": 0, "mfa_level": 0, "system_channel_flags": 0, "premium_tier": 0, "nsfw_level": 0,
-        "preferred_locale": "en-US", "joined_at": START.isoformat(), "large": False, "unavailable": False,
+        "preferred_locale": "en-US", "joined_at": joined_at, "large": False, "unavailable": False,
     }  # fmt: skip
