@@ -21,6 +21,7 @@ from typing import Any
 from learning_world import SetClock
 from line_chart import Line, Panel, drawn
 from stand_ins import Nowhere, WordEmbedder
+from years_told import AREAS, DEEDS, FIRST_AREAS, FRIENDS, PLACES, Planted, planted
 
 from bot.agent import Agent
 from bot.chat import Conversation, IncomingMessage, OutgoingMessage
@@ -48,42 +49,6 @@ _PERSON = "console:ann"
 _SCOPE = Scope(person=_PERSON, audience="dm")
 _DAILY = Conversation(platform="console", key=f"{_PERSON}:dm", audience="dm")
 _ASIDE = Conversation(platform="console", key=f"{_PERSON}:aside", audience="dm")
-
-# What the person is occupied with; each year one more begins.
-_AREAS = {
-    "garden": ("beans", "fence", "hedge", "compost", "tomatoes", "shed", "pond", "roses"),
-    "boat": ("hull", "mast", "varnish", "rudder", "sail", "mooring", "engine", "anchor"),
-    "house": ("roof", "kitchen", "boiler", "gutter", "stairs", "window", "cellar", "attic"),
-    "work": ("report", "budget", "meeting", "contract", "server", "release", "audit", "training"),
-    "music": ("guitar", "amplifier", "strings", "concert", "choir", "recording", "piano", "drums"),
-    "sport": ("running", "swimming", "marathon", "bicycle", "knee", "shoes", "coach", "club"),
-    "cooking": ("bread", "soup", "oven", "recipe", "dinner", "cake", "knife", "spices"),
-    "travel": ("train", "tent", "passport", "hotel", "map", "ferry", "luggage", "visa"),
-    "reading": ("novel", "library", "poems", "essay", "magazine", "lecture", "translation", "diary"),
-    "photography": ("camera", "lens", "album", "darkroom", "portrait", "tripod", "film", "exhibition"),
-    "school": ("exam", "teacher", "homework", "course", "essay", "diploma", "seminar", "thesis"),
-    "chess": ("opening", "tournament", "clock", "rating", "endgame", "club", "puzzle", "board"),
-}
-_FIRST_AREAS = 3
-_DEEDS = ("mended", "painted", "sorted out", "worked on", "bought things for", "cleaned", "measured", "thought about")
-_FRIENDS = ("Ida", "Ben", "Marta", "Tom", "Pekka", "Nora", "Luis", "Anke", "Piet", "Sana", "Yuki", "Omar")
-_PLACES = ("Oslo", "Bergen", "Leeds", "Porto", "Riga", "Ghent", "Turin", "Aarhus", "Lyon", "Cork", "Graz", "Bath")
-_OWNED = ("boat", "cat", "dog", "horse", "tent", "van", "canoe", "parrot", "cottage", "bicycle", "tortoise", "kayak")
-_NAMES = (
-    *("Petrel", "Comet", "Biscuit", "Juniper", "Pebble", "Saffron", "Tundra", "Velvet"),
-    *("Marzipan", "Quartz", "Nutmeg", "Zephyr"),
-)
-_KIN = ("sister", "brother", "uncle", "aunt", "cousin", "neighbour", "teacher", "dentist", "landlord", "godmother")
-_LIKED = ("rhubarb", "oysters", "liquorice", "kimchi", "marmalade", "sardines", "figs", "turnips", "mint", "walnuts")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planted:
-    """Something told in the first year, the question about it, and a word that its answer holds."""
-
-    told: str
-    question: str
-    answer: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,38 +88,6 @@ class Years:
     def context_spread(self) -> float:
         """How far the years lie apart, as a share of the smallest."""
         return max(self.context_by_year) / min(self.context_by_year) - 1
-
-
-def planted() -> list[Planted]:
-    """What is told, in its order."""
-    told = [
-        *(
-            Planted(told=f"My {owned} is called {name}.", question=f"What is my {owned} called?", answer=name)
-            for owned, name in zip(_OWNED, _NAMES, strict=True)
-        ),
-        *(
-            Planted(
-                told=f"My {kin} {friend} lives in {place}.",
-                question=f"Where does my {kin} {friend} live?",
-                answer=place,
-            )
-            for kin, friend, place in zip(_KIN, _FRIENDS, _PLACES, strict=False)
-        ),
-        *(
-            Planted(told=f"I am allergic to {liked}.", question=f"Am I allergic to {liked}?", answer=liked)
-            for liked in _LIKED
-        ),
-        *(
-            Planted(
-                told=f"I sold my old {owned} to {friend} in {place} on 3 January.",
-                question=f"To whom did I sell my old {owned}?",
-                answer=friend,
-            )
-            for owned, friend, place in zip(_OWNED, reversed(_FRIENDS), reversed(_PLACES), strict=True)
-        ),
-    ]
-    random.Random(5).shuffle(told)
-    return told
 
 
 class DiaryModel:
@@ -245,9 +178,9 @@ class Life:
 
     def _words(self, number: int, planted: list[Planted]) -> Iterator[str]:
         year = number // DAYS_OF_YEAR
-        area = self.draw.choice(list(_AREAS)[: _FIRST_AREAS + year])
-        thing, friend, place = self.draw.choice(_AREAS[area]), self.draw.choice(_FRIENDS), self.draw.choice(_PLACES)
-        told = f"Today I {self.draw.choice(_DEEDS)} the {thing} ({area}) with {friend} from {place}."
+        area = self.draw.choice(list(AREAS)[: FIRST_AREAS + year])
+        thing, friend, place = self.draw.choice(AREAS[area]), self.draw.choice(FRIENDS), self.draw.choice(PLACES)
+        told = f"Today I {self.draw.choice(DEEDS)} the {thing} ({area}) with {friend} from {place}."
         self._file(told, f"{area}/{thing}", importance=0.5)
         yield told
         if year == 0 and number % _PLANTED_EVERY == 0:
