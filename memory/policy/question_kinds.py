@@ -72,13 +72,10 @@ def fitness(text: str, wanted: Sequence[Kind]) -> float:
         text: what was said, as it is indexed.
         wanted: what ``kinds_asked_for`` gives for the query.
     """
-    share = _SHARE_OF_A_QUESTION if _is_question(text) else 1.0
-    return share * (_BOOST_OF_KIND if wanted and _is_any_of(wanted, text) else 1.0)
-
-
-def _is_question(text: str) -> bool:
     # Most texts hold no mark at all, and the pattern walks each of them to its end.
-    return ("?" in text or "？" in text or "؟" in text) and _ASKS.search(text) is not None
+    asks = ("?" in text or "？" in text or "؟" in text) and _ASKS.search(text)
+    share = _SHARE_OF_A_QUESTION if asks else 1.0
+    return share * (_BOOST_OF_KIND if wanted and _is_any_of(wanted, text) else 1.0)
 
 
 def _is_any_of(kinds: Sequence[Kind], text: str) -> bool:
