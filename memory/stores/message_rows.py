@@ -15,7 +15,20 @@ from memory.policy.chunking import pieces
 from memory.policy.ranking import RankedEntry, why_found
 from memory.policy.text import spoken_date
 from memory.records import EvictionReason, Scope, SearchHit, Source, StoredMessage
+from memory.schema import messages, moment
 from memory.stores.scoped import scope_of
+
+_message = messages.c
+SHOWN = (
+    _message.id,
+    _message.person,
+    _message.audience,
+    _message.role,
+    _message.author,
+    _message.parts,
+    _message.sent_at,
+)
+"""What a hit shows of a message, its id first."""
 
 
 def searchable_pieces(message: StoredMessage) -> list[str]:
@@ -24,19 +37,24 @@ def searchable_pieces(message: StoredMessage) -> list[str]:
     return pieces(text, heading=f"{message.author} ({spoken_date(message.sent_at)})") if text.strip() else []
 
 
-def hit_of_message(message: StoredMessage, ranked: RankedEntry) -> SearchHit:
-    """A message that a search found, with its rank."""
+def hit_of_message(shown: tuple[Any, ...], ranked: RankedEntry) -> SearchHit:
+    """A message that a search found, with its rank.
+
+    Args:
+        shown: the values of ``SHOWN``, as the table holds them.
+    """
+    message_id, person, audience, role, author, parts, sent_at = shown
     return SearchHit(
         source=Source.RECALL,
-        scope=message.scope,
-        record_id=message.id,
+        scope=scope_of(person, audience),
+        record_id=message_id,
         score=ranked.score,
-        text=message.text,
-        author=message.author,
-        at=message.sent_at,
+        text=Message(role=Role(role), parts=parts_from_json(parts)).text,
+        author=author,
+        at=moment(sent_at),
         reason=why_found(ranked),
         vector=ranked.entry.vector,
-        message_ids=(message.id,),
+        message_ids=(message_id,),
     )
 
 

@@ -23,7 +23,7 @@ from memory.prepared import Prepared
 from memory.records import EntryScore, Reach, SearchHit, Source
 from memory.schema import messages as table
 from memory.schema import moment
-from memory.stores.message_rows import hit_of_message, message_of_row
+from memory.stores.message_rows import SHOWN, hit_of_message
 from memory.stores.scoped import by_keys, in_any_reach_by_key, keys_of, reach_values, scopes_of
 from memory.stores.search import SearchStore
 from memory.stores.taught import Taught, taught_by
@@ -37,6 +37,7 @@ _MOST_OF_THEN = 200
 _LEAST_STEP = timedelta(milliseconds=1)  # as moments are stored
 
 _BY_KEYS = by_keys(table)
+_SHOWN = Prepared(_BY_KEYS.with_only_columns(*SHOWN))
 _SETTINGS = Prepared(
     _BY_KEYS.with_only_columns(table.c.id, table.c.session_id, table.c.author, table.c.sent_at, table.c.evicted_at)
 )
@@ -102,10 +103,8 @@ class MessageSearch:
         """The messages themselves, of which no more are read than are asked for, but for a few."""
         for start in range(0, len(shown), self.limit):
             some = shown[start : start + self.limit]
-            rows = {row.id: row for row in connection.execute(_BY_KEYS, keys_of(one.entry for one in some)).all()}
-            yield from (
-                hit_of_message(message_of_row(rows[key]), one) for one in some if (key := one.entry.record_id) in rows
-            )
+            rows = {row[0]: row for row in _SHOWN.rows(connection, keys_of(one.entry for one in some))}
+            yield from (hit_of_message(rows[key], one) for one in some if (key := one.entry.record_id) in rows)
 
     def _excerpts(self, connection: Connection, candidates: Sequence[RankedEntry]) -> list[Excerpt]:
         return self.search.excerpts(

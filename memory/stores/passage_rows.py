@@ -22,14 +22,14 @@ _DAY = timedelta(days=1)
 
 _passage = passages.c
 SHOWN = (
+    _passage.id,
     _passage.person,
     _passage.audience,
-    _passage.id,
     _passage.content,
     _passage.created_at,
     _passage.source_message,
 )
-"""What a hit shows of a passage."""
+"""What a hit shows of a passage, its id first."""
 
 
 def searchable_passage(content: str, created_at: datetime) -> list[str]:
@@ -58,7 +58,7 @@ def hit_of_passage(shown: tuple[Any, ...], ranked: RankedEntry, score: float) ->
     Args:
         shown: the values of ``SHOWN``, as the table holds them.
     """
-    person, audience, passage_id, content, created_at, source_message = shown
+    passage_id, person, audience, content, created_at, source_message = shown
     return SearchHit(
         source=Source.ARCHIVAL,
         scope=scope_of(person, audience),

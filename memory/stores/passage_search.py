@@ -27,7 +27,6 @@ _MANY = 500  # results asked for where types and importance leave too few of the
 
 _passage = passages.c
 _BY_KEYS = by_keys(passages)
-_ID = [column.name for column in SHOWN].index("id")
 _SHOWN = Prepared(_BY_KEYS.with_only_columns(*SHOWN))
 _WORTHS = Prepared(
     _BY_KEYS.with_only_columns(
@@ -141,4 +140,4 @@ class PassageSearch:
 
     def _rows(self, connection: Connection, best: Sequence[RankedEntry]) -> dict[int, Row]:
         rows = _SHOWN.rows(connection, keys_of(one.entry for one in best)) if best else ()
-        return {row[_ID]: row for row in rows}
+        return {row[0]: row for row in rows}

@@ -63,7 +63,7 @@ async def test_a_search_of_all_sources_takes_as_many_statements_however_much_the
             await world.system.search("console:ann", "heron", limit=1)  # which builds the indexes
             with counted() as statements:
                 hits = await world.system.search("console:ann", "Which heron did I see?", limit=9)
-            assert len(statements) == 13, "\n\n".join(statements)
+            assert len(statements) == 14, "\n\n".join(statements)
             assert {hit.source for hit in hits} == {Source.RECALL, Source.FACT, Source.ARCHIVAL}
 
 
