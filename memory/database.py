@@ -28,7 +28,7 @@ from memory.in_thread import ThreadConnections, by_trips, finished, immediate, p
 from memory.migrations import migrate
 from memory.readers import Readers
 from memory.sqlite_driver import Connector, tells_of_damage
-from memory.write_queue import WriteQueue
+from memory.write_queue import WriteQueue, WritersTurn
 
 _BUSY_TIMEOUT_MS = 30_000
 _CONNECTIONS = 8  # one turn reads on several at once; opening one costs more than most reads
@@ -74,7 +74,7 @@ class Database:
         self._connections = ThreadConnections(direct)
         self._readers = Readers(_READERS)
         self._connector = connector
-        self._writing = asyncio.Lock()  # SQLite has one writer; waiting here is fair and does not poll
+        self._writing = WritersTurn()  # SQLite has one writer; waiting here is fair and does not poll
         self._writes = WriteQueue(self._connections, self._writing)
 
     @asynccontextmanager

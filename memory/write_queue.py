@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 from sqlalchemy.engine import Connection
 
@@ -40,6 +40,31 @@ class _Write(Generic[_Result]):
     done: asyncio.Future[_Result]
 
 
+class WritersTurn(asyncio.Lock):
+    """Held by whoever writes; a task that has it is told so where it asks again, instead of waiting for itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._holder: asyncio.Task[Any] | None = None
+
+    async def acquire(self) -> Literal[True]:
+        """Wait for it. Raises RuntimeError where the present task has it."""
+        self.refuse_holder()
+        await super().acquire()
+        self._holder = asyncio.current_task()
+        return True
+
+    def release(self) -> None:
+        """Let the next one write."""
+        self._holder = None
+        super().release()
+
+    def refuse_holder(self) -> None:
+        """Raises RuntimeError where the present task has it."""
+        if self._holder is not None and self._holder is asyncio.current_task():
+            raise RuntimeError("A transaction is open in this task, and another would wait for its end.")
+
+
 class WriteQueue:
     """Does writes in a thread of its own.
 
@@ -48,7 +73,7 @@ class WriteQueue:
         writing: held while something is written; whoever else writes holds it too.
     """
 
-    def __init__(self, connections: ThreadConnections, writing: asyncio.Lock) -> None:
+    def __init__(self, connections: ThreadConnections, writing: WritersTurn) -> None:
         self._connections = connections
         self._writing = writing
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="writer")
@@ -66,10 +91,11 @@ class WriteQueue:
             what ``work`` returned or raised, once it is committed or taken back. Not to be cancelled: see ``withdraw``.
 
         Raises:
-            RuntimeError: the queue is closed.
+            RuntimeError: the queue is closed, or the present task has a transaction open.
         """
         if self._closed:
             raise RuntimeError("The database is closed.")
+        self._writing.refuse_holder()
         write = _Write(work=work, done=asyncio.get_running_loop().create_future())
         self._waiting.append(write)
         if self._taking is None or self._taking.done():

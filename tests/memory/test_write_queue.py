@@ -197,3 +197,18 @@ async def test_closing_writes_what_waits_and_takes_nothing_more(tmp_path: Path) 
     again = await open_database(await database_in(tmp_path))
     assert len(await models(again)) == 20
     await again.close()
+
+
+async def test_a_write_within_a_transaction_of_its_own_task_fails_instead_of_waiting_for_itself(
+    database: Database,
+) -> None:
+    async with database.transaction() as tx:
+        await add(tx, "first")
+        with pytest.raises(RuntimeError, match="would wait for its end"):
+            await database.write(note_after)
+        with pytest.raises(RuntimeError, match="would wait for its end"):
+            async with database.transaction():
+                pass
+        beside = noting(database, "beside")
+    await asyncio.wait_for(beside, 10)
+    assert await models(database) == ["first", "beside"]
