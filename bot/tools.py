@@ -114,7 +114,13 @@ class Toolbox:
         return replace(part, content=_NOT_KEPT)
 
     async def run(self, memory: PersonMemory, exchange: Exchange, call: ToolCall) -> ToolResult:
-        """Run one call. Errors that the model can act on become the result's text."""
+        """Run one call. Errors that the model can act on become the result's text.
+
+        Args:
+            memory: the memory of the conversation.
+            exchange: the message that is answered.
+            call: as the model made it, cleaned (``bot.model_answers.cleaned``).
+        """
         return replace(await self._result(memory, exchange, call), is_memory=self.is_memory(call.name))
 
     async def _result(self, memory: PersonMemory, exchange: Exchange, call: ToolCall) -> ToolResult:

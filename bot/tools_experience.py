@@ -38,7 +38,7 @@ class ProcedureArguments(Arguments):
 async def _episode_search(memory: PersonMemory, exchange: Exchange, arguments: EpisodeArguments) -> str:
     return format_hits(
         await memory.experience.episodes(
-            clean(arguments.query), first=arguments.start_date, last=arguments.end_date, limit=_EPISODES
+            arguments.query, first=arguments.start_date, last=arguments.end_date, limit=_EPISODES
         )
     )
 
@@ -47,11 +47,11 @@ async def _save_procedure(memory: PersonMemory, exchange: Exchange, arguments: P
     proposed = await memory.experience.propose(
         exchange,
         HowTo(
-            name=clean(arguments.name),
-            description=clean(arguments.description),
+            name=arguments.name,
+            description=arguments.description,
             steps=tuple(map(clean, arguments.steps)),
             triggers=tuple(map(clean, arguments.triggers)),
-            examples=tuple(example_from(clean(one)) for one in arguments.examples),
+            examples=tuple(example_from(one) for one in arguments.examples),
         ),
     )
     return (

@@ -13,7 +13,6 @@ from bot.tools import Arguments, Tool
 from memory.errors import InvalidInput
 from memory.exchange import Exchange
 from memory.person import PersonMemory
-from memory.policy.text import clean
 from memory.prompt.sections import format_hits
 
 _HITS = 5
@@ -31,7 +30,7 @@ class JournalArguments(Arguments):
 
 
 async def _memory(memory: PersonMemory, exchange: Exchange, arguments: JournalArguments) -> str:
-    text, number = clean(arguments.text), arguments.number
+    text, number = arguments.text, arguments.number
     match arguments.operation:
         case "read":
             return await _read(memory, arguments)
@@ -54,7 +53,7 @@ async def _memory(memory: PersonMemory, exchange: Exchange, arguments: JournalAr
 async def _read(memory: PersonMemory, arguments: JournalArguments) -> str:
     if arguments.number is not None:
         return await memory.notes.whole(arguments.number)
-    if query := clean(arguments.query):
+    if query := arguments.query:
         return format_hits(await memory.notes.search(query, limit=_HITS))
     return "\n".join(await memory.notes.lines()) or "The journal is empty."
 

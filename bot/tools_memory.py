@@ -13,7 +13,6 @@ from pydantic import Field
 from bot.tools import Arguments, Tool
 from memory.exchange import Exchange
 from memory.person import PersonMemory
-from memory.policy.text import clean
 from memory.prompt.sections import format_hits, format_messages
 
 _HITS = 5
@@ -48,30 +47,30 @@ class DateArguments(Arguments):
 
 
 async def _core_append(memory: PersonMemory, exchange: Exchange, arguments: AppendArguments) -> str:
-    await memory.paging.core_append(exchange, label=arguments.block, text=clean(arguments.text))
+    await memory.paging.core_append(exchange, label=arguments.block, text=arguments.text)
     return "Saved in core memory."
 
 
 async def _core_replace(memory: PersonMemory, exchange: Exchange, arguments: ReplaceArguments) -> str:
-    await memory.paging.core_replace(exchange, old=clean(arguments.old), new=clean(arguments.new))
+    await memory.paging.core_replace(exchange, old=arguments.old, new=arguments.new)
     return "Core memory changed."
 
 
 async def _recall_search(memory: PersonMemory, exchange: Exchange, arguments: QueryArguments) -> str:
-    return format_hits(await memory.paging.recall_search(clean(arguments.query), limit=_HITS, evicted_only=True))
+    return format_hits(await memory.paging.recall_search(arguments.query, limit=_HITS, evicted_only=True))
 
 
 async def _archival_insert(memory: PersonMemory, exchange: Exchange, arguments: InsertArguments) -> str:
-    await memory.paging.archival_insert(exchange, clean(arguments.text))
+    await memory.paging.archival_insert(exchange, arguments.text)
     return "Saved in archival memory."
 
 
 async def _archival_search(memory: PersonMemory, exchange: Exchange, arguments: ArchivalQueryArguments) -> str:
-    return format_hits(await memory.paging.archival_search(clean(arguments.query), limit=arguments.k))
+    return format_hits(await memory.paging.archival_search(arguments.query, limit=arguments.k))
 
 
 async def _conversation_search(memory: PersonMemory, exchange: Exchange, arguments: QueryArguments) -> str:
-    hits = await memory.paging.recall_search(clean(arguments.query), limit=_HITS + 1, evicted_only=False)
+    hits = await memory.paging.recall_search(arguments.query, limit=_HITS + 1, evicted_only=False)
     return format_hits([hit for hit in hits if hit.record_id != exchange.user.id][:_HITS])
 
 

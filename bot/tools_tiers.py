@@ -10,7 +10,6 @@ from pydantic import Field
 from bot.tools import Arguments, Tool
 from memory.exchange import Exchange
 from memory.person import PersonMemory
-from memory.policy.text import clean
 from memory.policy.tree_search import Route
 from memory.prompt.sections import format_hits, indented
 
@@ -22,7 +21,7 @@ class TreeQueryArguments(Arguments):
 
 
 async def _tree_search(memory: PersonMemory, exchange: Exchange, arguments: TreeQueryArguments) -> str:
-    found = await memory.paging.tree_search(exchange, clean(arguments.query), limit=_HITS)
+    found = await memory.paging.tree_search(exchange, arguments.query, limit=_HITS)
     lines = [found.routes.note, *map(_route_line, found.routes.routes), format_hits(found.hits)]
     return "\n".join(filter(None, lines))
 
