@@ -46,12 +46,16 @@ class Register:
         connection: to the copy.
         tables: which may hold marks.
         is_ours: the SQL condition on a row of them that some device of ours wrote.
+        beside: for each table, the one in which a record of it may stand too.
     """
 
-    def __init__(self, connection: Connection, tables: Sequence[str], *, is_ours: str) -> None:
+    def __init__(
+        self, connection: Connection, tables: Sequence[str], *, is_ours: str, beside: Mapping[str, str]
+    ) -> None:
         self._connection = connection
         self._tables = tables
         self._is_ours = is_ours
+        self._beside = {table: other for table, other in beside.items() if other in tables}
 
     def read(self) -> dict[str, Any]:
         """What the hosted database is called (``mirror``, None for nothing yet), and when each device left its word
@@ -105,6 +109,11 @@ class Register:
                     f"DELETE FROM {table} WHERE agent_id = ? AND record = ? AND (updated_at, id) <= (?, ?)",
                     (agent, record, at, key),
                 )
+                if table in self._beside:
+                    self._connection.execute(
+                        f"DELETE FROM {self._beside[table]} WHERE agent_id = ? AND record = ? AND updated_at <= ?",
+                        (agent, record, at),
+                    )
             room -= len(seen_by_all)
         self._connection.commit()
         return room == 0

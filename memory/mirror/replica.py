@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 CRITICAL, COLD, ERASED = "critical_state", "cold_memories", "erased_agents"
 """The tables whose columns are fixed; all others are named after their store."""
 
+ENTRIES = "mirrored_entries"
+_BESIDE = {COLD: ENTRIES, ENTRIES: COLD}  # a record moves from one to the other, and may be in both after a race
+
 _LARGEST_LOG = 16 * 2**20
 
 _KEY = "id TEXT PRIMARY KEY, agent_id TEXT NOT NULL"
@@ -71,7 +74,7 @@ class Replica:
         self._log = log
         self._tables = tables
         self._columns = {table: _COLUMNS.get(table, _OF_A_STORE) for table in (*tables, ERASED)}
-        self._register = Register(connection, tables, is_ours=_IS_OURS)
+        self._register = Register(connection, tables, is_ours=_IS_OURS, beside=_BESIDE)
 
     def exchange(self, *, pull: bool = True, push: bool = True) -> None:
         """Fetch what others have pushed, then push what was appended. Raises MirrorUnavailable."""
@@ -116,10 +119,15 @@ class Replica:
             seen: by device, the number up to which its rows are known.
             limit: of rows.
         """
+        same = "other.agent_id = mine.agent_id AND other.record = mine.record"
+        later = [
+            f"SELECT 1 FROM {table} AS other WHERE {same} AND (other.updated_at, other.id) > (mine.updated_at, mine.id)"
+        ]
+        if _BESIDE.get(table) in self._tables:
+            later.append(f"SELECT 1 FROM {_BESIDE[table]} AS other WHERE {same} AND other.updated_at > mine.updated_at")
         newest = (
-            f"SELECT * FROM {table} AS mine WHERE device = ? AND seq > ? AND {_IS_OURS} AND NOT EXISTS ("
-            f"SELECT 1 FROM {table} AS other WHERE other.agent_id = mine.agent_id AND other.record = mine.record "
-            "AND (other.updated_at, other.id) > (mine.updated_at, mine.id)) ORDER BY seq LIMIT ?"
+            f"SELECT * FROM {table} AS mine WHERE device = ? AND seq > ? AND {_IS_OURS} "
+            f"AND {' AND '.join(f'NOT EXISTS ({query})' for query in later)} ORDER BY seq LIMIT ?"
         )
         with _said_plainly():
             found = [

@@ -168,6 +168,22 @@ def test_rows_that_somebody_else_put_there_are_of_no_harm(replica: Replica, conn
     assert held(replica) == []
 
 
+@pytest.mark.parametrize(("archived_at", "entries", "archive"), [(30, [None], []), (70, [], [ENTRY])])
+def test_of_an_entry_that_one_device_deleted_and_another_archived_the_later_word_counts(
+    replica: Replica, connection: sqlite3.Connection, archived_at: int, entries: list[Any], archive: list[Any]
+) -> None:
+    replica.append([row(2, ENTRY, table=ENTRIES), row(5, None, table=ENTRIES)])
+    other = Replica(cast("Any", connection), (COLD,))
+    other.append([row(3, ENTRY, table=COLD, device="b", updated_at=archived_at)])
+    assert held(replica, ENTRIES) == entries
+    assert held(replica, COLD) == archive
+    with replica.register() as register:
+        register.write(mirror="m", device="a", seen={ENTRIES: {"a": 5}, COLD: {"b": 3}}, at=1)
+        register.tidy(away_since=0)
+    assert held(replica, ENTRIES) == []
+    assert held(replica, COLD) == archive
+
+
 def test_the_tables_that_others_read_have_the_columns_they_expect(
     replica: Replica, connection: sqlite3.Connection
 ) -> None:
