@@ -58,7 +58,7 @@ class DiscordAdapter:
         guild_ready_timeout: seconds without news of a further server after which start-up counts as complete.
         heartbeat_timeout: seconds without a sign of life from the gateway after which the connection is renewed.
         identify_pause: seconds before a further session is begun, of which Discord allows one in five seconds.
-        sleep: waits before it looks for what could not be stored.
+        sleep: waits before it looks for what it could not take in.
     """
 
     platform = PLATFORM

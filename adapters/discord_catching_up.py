@@ -40,7 +40,7 @@ _log = structlog.get_logger(__name__)
 
 
 class ChannelsLeft(Exception):
-    """Some channels could not be asked just now; what was said in them is still to be found."""
+    """Some channels or servers could not be asked just now; what was said in them is still to be found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +62,7 @@ async def missed_messages(client: discord.Client, last_seen: LastSeen) -> AsyncI
     news, left = await _with_news(client, known)
     if absent_since is not None:
         news += _never_heard(client, known, absent_since)
+        left += sum(guild.unavailable for guild in client.guilds)  # in an outage: nothing is known of them
     earliest = discord.utils.time_snowflake(last_seen.not_before)
     for found in news:
         messages = await _after(found.channel, max(found.after, earliest))
@@ -69,7 +70,7 @@ async def missed_messages(client: discord.Client, last_seen: LastSeen) -> AsyncI
         for message in messages or ():
             yield message
     if left:
-        raise ChannelsLeft(f"{left} channels could not be asked.")
+        raise ChannelsLeft(f"{left} channels or servers could not be asked.")
 
 
 async def channel_of(client: discord.Client, key: str) -> discord.abc.MessageableChannel:
@@ -108,7 +109,7 @@ def _never_heard(client: discord.Client, known: Collection[str], absent_since: d
     heard = {_number(key) for key in known}
     new: dict[int, _News] = {}
     for guild in client.guilds:
-        if guild.unavailable:  # in an outage: nothing is known of it
+        if guild.unavailable:
             continue
         since = max(absent_since, guild.me.joined_at or absent_since)  # a server may have taken it in meanwhile
         after = discord.utils.time_snowflake(since)

@@ -102,6 +102,10 @@ class DiscordClient(ChangeEvents):
         else:
             await super().on_error(event_method, *args, **kwargs)
 
+    async def on_guild_available(self, _: discord.Guild) -> None:
+        if self.user is not None and self.is_ready():
+            self._intake.server_came(self, self.user)
+
     async def on_shard_disconnect(self, shard_id: int) -> None:
         self._intake.lost(shard_id)
 

@@ -45,7 +45,7 @@ class DiscordIntake:
         on_change: follows edits and deletions, and which servers the bot is in.
         last_seen: what was seen in each channel; None to ask for nothing that was missed.
         look_back: what is kept of late; None to look for no changes that nobody told of.
-        sleep: waits before it looks for what could not be stored.
+        sleep: waits before it looks for what it could not take in.
     """
 
     def __init__(
@@ -104,6 +104,14 @@ class DiscordIntake:
         self._owe_look()
         if self._last_seen is not None:
             self._last_seen.lost(PLATFORM)
+        self._look_later(client, me)
+
+    def server_came(self, client: discord.Client, me: discord.ClientUser) -> None:
+        """The outage of a server is over: look for what was missed there, if that was not possible before."""
+        if self._is_look_owed:
+            self._look_later(client, me)
+
+    def _look_later(self, client: discord.Client, me: discord.ClientUser) -> None:
         if not self._is_stopped and (self._looking_again is None or self._looking_again.done()):
             self._looking_again = asyncio.create_task(self._look_again(client, me))
 

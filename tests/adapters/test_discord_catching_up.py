@@ -22,7 +22,7 @@ from memory.ports import Sleep
 from tests.desk import learning
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
-from tests.doubles.discord_world import FORUM, VOICE, Member
+from tests.doubles.discord_world import FORUM, VOICE, Member, guild_payload
 from tests.fakes import START, FakeClock, Pauses, ScriptedModel
 from tests.world import World, running
 
@@ -170,6 +170,24 @@ async def test_what_was_said_where_the_bot_never_heard_anything_is_found_too(
     assert sorted(sent["channel_id"] for sent in discord.sent) == sorted([general.id, voice.id, thread.id, box.id])
     assert late(discord) == [True] * 4
     assert not silent.messages
+
+
+async def test_a_server_in_an_outage_is_asked_once_that_is_over(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, garden, pauses = discord.add_user("ann"), discord.add_guild("Garden"), Pauses()
+    general = discord.add_channel(garden, "general")
+    async with bot(tmp_path, discord, clock) as (_, adapter):
+        await adapter.catch_up()
+    await discord.post(general, ann, f"{discord.bot.mention} Are you there?")
+    garden.has_outage = True
+    async with bot(tmp_path, discord, clock, sleep=pauses) as (_, adapter):
+        await adapter.catch_up()
+        assert discord.sent == []
+        await discord.gateway.dispatch("GUILD_CREATE", guild_payload(garden, discord.bot))
+        await pauses.end_one()
+        await discord.until_sent(1)
+    assert late(discord) == [True]
 
 
 async def test_one_shard_that_lost_its_session_is_caught_up_with(

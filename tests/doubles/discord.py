@@ -213,7 +213,7 @@ class DiscordDouble:
             "mention_roles": re.findall(r"<@&(\d+)>", text), "attachments": [], "embeds": [], "pinned": False,
         }  # fmt: skip
         if channel.guild is not None:
-            payload |= {"guild_id": channel.guild.id, "member": author.as_guild_member()}
+            payload |= {"guild_id": channel.guild.id, "member": author.as_guild_member(channel.guild)}
         if reference is not None:
             original = self._find(channel, str(reference["message_id"]))
             payload |= {"type": 19, "message_reference": reference, "referenced_message": original}

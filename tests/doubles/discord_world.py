@@ -34,8 +34,9 @@ class Member:
             "avatar": None, "bot": self.bot,
         }  # fmt: skip
 
-    def as_guild_member(self) -> Payload:
-        return {"roles": [], "joined_at": START.isoformat(), "deaf": False, "mute": False, "flags": 0}
+    def as_guild_member(self, guild: Guild | None = None) -> Payload:
+        joined_at = START if guild is None else guild.joined_at
+        return {"roles": [], "joined_at": joined_at.isoformat(), "deaf": False, "mute": False, "flags": 0}
 
 
 @dataclass(kw_only=True)
@@ -71,7 +72,7 @@ class Guild:
     name: str
     permissions: int = DEFAULT_PERMISSIONS
     roles: list[Payload] = field(default_factory=list)
-    joined_at: datetime = START  # by the bot
+    joined_at: datetime = START  # by the bot, and by everybody
     has_outage: bool = False
     channels: list[Channel] = field(default_factory=list)
 
@@ -107,7 +108,7 @@ def application_payload(bot: Member, *, flags: int = 1 << 18) -> Payload:
 
 def guild_payload(guild: Guild, bot: Member) -> Payload:
     joined_at = guild.joined_at.isoformat()
-    myself = bot.as_guild_member() | {"user": bot.payload(), "joined_at": joined_at}
+    myself = bot.as_guild_member(guild) | {"user": bot.payload()}
     return {
         "id": guild.id, "name": guild.name, "icon": None, "owner_id": "1", "roles": guild.roles, "emojis": [],
         "stickers": [], "features": [], "members": [myself],
