@@ -19,7 +19,7 @@ from memory.errors import BackupFailed
 from memory.process_lock import ProcessLock
 from memory.sqlite_driver import tells_of_damage
 
-_PAGES_AT_ONCE = 1_024  # 4 MB, after which others may write
+_PAGES_AT_ONCE = 1_024  # 4 MB, after which it is told how far it is
 _UNFINISHED = ".unfinished"
 _LOGS = ("-wal", "-shm")
 _OVERWRITTEN = ".before-restore"
@@ -175,6 +175,8 @@ def _copy(source: Path, target: Path, progress: OnProgress) -> None:
         progress(1 - remaining / total if total else 1.0)
 
     with closing(_opened(source, "ro")) as reading, closing(_opened(target, "rwc")) as writing:
+        reading.execute("BEGIN")  # a snapshot: else SQLite begins anew after each write, without an end in a busy bot
+        reading.execute("SELECT count(*) FROM sqlite_master").fetchone()
         reading.backup(writing, pages=_PAGES_AT_ONCE, progress=told)
         writing.execute("PRAGMA journal_mode = DELETE")  # a copy is one file, without a log beside it
 

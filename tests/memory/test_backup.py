@@ -72,6 +72,25 @@ async def test_a_copy_made_while_the_bot_works_holds_what_was_said_and_is_one_fi
     assert await words_in(tmp_path / "new") == ["I keep bees."]
 
 
+async def test_a_copy_comes_to_its_end_however_much_is_written_meanwhile(tmp_path: Path) -> None:
+    database = await lived(tmp_path / "bot", "I keep bees.")
+    shares: list[float] = []
+    with closing(sqlite3.connect(database, isolation_level=None)) as other:
+        other.execute("CREATE TABLE filler (content)")
+        other.executemany("INSERT INTO filler VALUES (zeroblob(4000000))", [()] * 3)  # of several pieces
+
+        def write(share: float) -> None:
+            shares.append(share)
+            assert len(shares) < 20
+            other.execute("INSERT INTO filler VALUES ('meanwhile')")
+
+        back_up(database, tmp_path / "copy.db", tables=TABLES, progress=write)
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    with closing(sqlite3.connect(tmp_path / "copy.db")) as copy:
+        assert copy.execute("SELECT count(*) FROM filler").fetchone() == (3,)  # of the moment at which it began
+
+
 async def test_a_backup_takes_the_place_of_an_older_one_only_when_it_is_whole(tmp_path: Path) -> None:
     database = await lived(tmp_path / "bot", "I keep bees.")
     copy = tmp_path / "copy.db"
