@@ -38,7 +38,7 @@ _DEVICE, _MIRRORED_AT, _REFUSED_BY = "device", "mirrored_at", "refused_by"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FILL = (
     "INSERT INTO mirror_changes (person, audience, store, record, stamp, changed_at) "
-    "SELECT DISTINCT {owner}, '{name}', {record}, random(), {now} FROM {table} AS mine WHERE true "
+    "SELECT DISTINCT {owner}, '{name}', {record}, random(), {at} FROM {table} AS mine WHERE true "
     "ON CONFLICT DO NOTHING"
 )
 _NOTE = text(
@@ -127,13 +127,15 @@ class MirrorChangeStore(MirrorErasureStore):
     async def begin_anew(self, tx: Transaction, stores: Sequence[Mirrored]) -> None:
         """Note that the mirror is another hosted database: all that is here is to be told, and nothing there is known.
 
+        What is there already goes before, since other devices may have told it something later.
+
         Args:
             tx: the open transaction.
             stores: what is mirrored row by row.
         """
         await tx.connection.execute(delete(mirror_seen))
         for name in (CRITICAL, *(store.name for store in stores)):
-            await self._note_all(tx, name, stores)
+            await self._note_all(tx, name, stores, at="0")
 
     async def pending(self, *, limit: int) -> list[MirrorChange]:
         """What is to be mirrored of everybody, the oldest first."""
@@ -235,13 +237,13 @@ class MirrorChangeStore(MirrorErasureStore):
             await tx.connection.execute(delete(mirror_seen).where(mirror_seen.c.table_name != ERASED))
             await tx.connection.execute(delete(mirror_state).where(mirror_state.c.name == _REFUSED_BY))
 
-    async def _note_all(self, tx: Transaction, name: str, stores: Sequence[Mirrored]) -> None:
+    async def _note_all(self, tx: Transaction, name: str, stores: Sequence[Mirrored], *, at: str = NOW_IN_SQL) -> None:
         tables = [(store.table, store.identity) for store in stores if store.name == name]
         for table, identity in tables or [(hot_versions, ()), (tree_nodes, ())]:
             values = {
                 "owner": owner_in_sql(table, "mine"),
                 "record": record_in_sql(identity, "mine"),
-                "now": NOW_IN_SQL,
+                "at": at,
             }
             await tx.connection.execute(text(_FILL.format(name=name, table=table.name, **values)))
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from memory.records import ChannelMode, Scope
 from memory.stores.parameter_changes import ParameterChange
 from tests.doubles.mirror_device import Device, opened
-from tests.fakes import FakeClock
+from tests.fakes import START, FakeClock
 
 ANN = Scope(person="console:ann", audience="dm")
 TEA, CHESS = 1, 2
@@ -27,6 +27,12 @@ async def save(device: Device, text: str, *, source: int) -> None:
 async def delete(device: Device, *, source: int) -> None:
     async with device.database.transaction() as tx:
         await device.stores.archival.withdraw(ANN, tx, source_message=source)
+
+
+async def allow(device: Device, *, turns: int) -> None:
+    limit = {"community": SERVER, "name": "turns", "value": turns, "actor": "discord:1", "at": START}
+    async with device.database.transaction() as tx:
+        await device.stores.limits.choose(tx, **limit)
 
 
 async def saved(device: Device) -> list[str]:
@@ -118,12 +124,15 @@ async def test_another_hosted_database_is_told_everything_and_deletes_nothing(tm
         async with AsyncExitStack() as run:
             one, other = [await opened(tmp_path, name, clock, run) for name in (0, 1)]
             await save(one, "Tea", source=TEA)
+            await allow(one, turns=5)
             await exchange(one, other)
+            await allow(one, turns=9)
         moved = [await opened(tmp_path, name, clock, stack, hosted="new.db") for name in (0, 1)]
         new = await opened(tmp_path, 2, clock, stack, hosted="new.db")
         await exchange(*moved, new)
         for device in (*moved, new):
             assert await saved(device) == ["Tea"]
+            assert await device.stores.limits.of(SERVER) == {"turns": 9}
 
 
 @pytest.mark.parametrize("registered", [True, False])
