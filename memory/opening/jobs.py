@@ -18,6 +18,11 @@ from memory.processes.summarizer import CLOSE_SESSION, Summarizer
 from memory.processes.window import FOLD, Window
 
 
+def open_journaling(ground: Ground) -> Journaling:
+    """What writes the journal of the agent's work."""
+    return Journaling(**_model_work(ground), journal=ground.stores.journal, in_force=ground.in_force)
+
+
 def open_window(ground: Ground, *, journaling: Journaling, mirrored: bool) -> Window:
     """What keeps the windows small.
 
@@ -27,7 +32,8 @@ def open_window(ground: Ground, *, journaling: Journaling, mirrored: bool) -> Wi
         mirrored: whether a mirror is told after each conversation.
     """
     return Window(
-        **_log_and_model(ground),
+        **_model_work(ground),
+        **_log(ground),
         journaling=journaling,
         working=ground.stores.working,
         in_force=ground.in_force,
@@ -58,9 +64,10 @@ def open_jobs(ground: Ground, *, window: Window, journaling: Journaling, mirrori
         counter=ground.counter,
         parameters=parameters,
     )
-    summarizer = Summarizer(**_log_and_model(ground), summaries=stores.summaries, parameters=parameters)
+    summarizer = Summarizer(**_model_work(ground), **_log(ground), summaries=stores.summaries, parameters=parameters)
     episode_writer = EpisodeWriter(
-        **_log_and_model(ground),
+        **_model_work(ground),
+        **_log(ground),
         parameters=parameters,
         facts=stores.facts,
         episodes=stores.episodes,
@@ -84,14 +91,17 @@ def open_jobs(ground: Ground, *, window: Window, journaling: Journaling, mirrori
     )
 
 
-def _log_and_model(ground: Ground) -> dict[str, Any]:
-    """What all need that read what was said and have a model look at it."""
+def _model_work(ground: Ground) -> dict[str, Any]:
+    """What all need that have a model do something for a job."""
     return {
         "database": ground.database,
         "jobs": ground.stores.jobs,
         "model": ground.model,
         "counter": ground.counter,
         "clock": ground.clock,
-        "recall": ground.stores.recall,
-        "sessions": ground.stores.sessions,
     }
+
+
+def _log(ground: Ground) -> dict[str, Any]:
+    """What all need that read what was said."""
+    return {"recall": ground.stores.recall, "sessions": ground.stores.sessions}

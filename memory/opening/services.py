@@ -8,14 +8,13 @@ from __future__ import annotations
 from memory.channel_talk import ChannelTalk
 from memory.mirror.process import MirrorAddress, MirrorProcess
 from memory.opening.ground import Ground
-from memory.opening.jobs import open_jobs, open_window
+from memory.opening.jobs import open_jobs, open_journaling, open_window
 from memory.opening.mirroring import open_mirroring
 from memory.opening.retraction import open_retraction
 from memory.opening.tiers import open_consolidator, open_ingest, open_pages, open_tier_meter, open_tree_search
 from memory.ports import ChatModel
 from memory.processes.feedback import Feedback
 from memory.processes.indexer import Indexer
-from memory.processes.journaling import Journaling
 from memory.processes.mirroring import Mirroring
 from memory.processes.outbox import Outbox
 from memory.processes.places import Places
@@ -39,15 +38,7 @@ def open_services(ground: Ground, *, notes_model: ChatModel | None, mirror: Mirr
     indexer = Indexer(stores.search)
     pages, ingest, tree_search = open_pages(ground), open_ingest(ground, notes_model), open_tree_search(ground)
     mirroring = None if mirror is None else _mirroring(ground, mirror, indexer)
-    journaling = Journaling(
-        database=database,
-        jobs=stores.jobs,
-        model=ground.model,
-        counter=ground.counter,
-        clock=clock,
-        journal=stores.journal,
-        in_force=ground.in_force,
-    )
+    journaling = open_journaling(ground)
     window = open_window(ground, journaling=journaling, mirrored=mirroring is not None)
     runner = open_jobs(ground, window=window, journaling=journaling, mirroring=mirroring)
     return Services(

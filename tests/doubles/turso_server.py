@@ -58,7 +58,7 @@ class TursoServer:
             except OSError:
                 assert self._process.poll() is None, "the server ended"
                 assert time.monotonic() < until, "the server does not listen"
-                time.sleep(0.01)  # another program, which says nothing when it is ready
+                time.sleep(0.01)  # another program, whose one word comes before it listens
             else:
                 return
 
