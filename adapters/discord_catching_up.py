@@ -22,8 +22,8 @@ from adapters.discord_message import PLATFORM
 from bot.last_seen import LastSeen
 from memory.stores.last_seen import Seen
 
-MOST_MESSAGES = 50
-"""Of one channel."""
+MOST_MESSAGES = 200
+"""Of one channel, the latest."""
 PATIENCE = 30.0
 """Seconds that one channel may take."""
 UNREADABLE = (discord.DiscordException, TimeoutError, *CONNECTION_ERRORS)
@@ -133,12 +133,12 @@ def _readable(guild: discord.Guild) -> Iterator[_ServerChannel]:
 
 
 async def _after(channel: discord.abc.MessageableChannel, message_id: int) -> list[discord.Message] | None:
-    """What was said in a channel after a message; None where it cannot be asked just now."""
+    """The latest of what was said in a channel after a message, in order; None where it cannot be asked just now."""
     for _ in range(_TRIES):
-        history = channel.history(after=discord.Object(message_id), limit=MOST_MESSAGES, oldest_first=True)
+        history = channel.history(after=discord.Object(message_id), limit=MOST_MESSAGES, oldest_first=False)
         try:
             async with asyncio.timeout(PATIENCE):
-                return [message async for message in history]
+                return [message async for message in history][::-1]
         except UNREADABLE as error:
             if not _skipped(f"{PLATFORM}:{channel.id}", error):
                 return []

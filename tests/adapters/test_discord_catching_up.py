@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from adapters.discord_adapter import DiscordAdapter
+from adapters.discord_catching_up import MOST_MESSAGES
 from bot.chat import IncomingMessage, OnMessage
 from bot.last_seen import LastSeen
 from bot.look_back import LookBack
@@ -274,6 +275,25 @@ async def test_what_was_missed_long_ago_is_left(
     async with bot(tmp_path, discord, clock, reach=reach) as (_, adapter):
         await adapter.catch_up()
     assert len(discord.sent) == answers
+
+
+async def test_of_more_than_is_asked_for_the_latest_is_answered(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, garden, hello = discord.add_user("ann"), discord.add_guild("Garden"), discord.bot.mention
+    general = discord.add_channel(garden, "general")
+    async with bot(tmp_path, discord, clock):
+        await discord.post(general, ann, f"{hello} Hello.")
+        await discord.until_sent(1)
+    await discord.post(general, ann, f"{hello} Is nobody there?")
+    for _ in range(MOST_MESSAGES - 2):
+        await discord.post(general, ann, "Good morning.")
+    for question in ("Are you there?", "And now?"):
+        asked = await discord.post(general, ann, f"{hello} {question}")
+    async with bot(tmp_path, discord, clock):
+        await discord.until_sent(3)
+    assert str(discord.sent[-1]["message_reference"]["message_id"]) == asked
+    assert late(discord) == [False, True, True]
 
 
 async def test_a_channel_that_cannot_be_read_any_more_keeps_nothing_else_from_being_caught_up(
