@@ -1,6 +1,8 @@
 """What the linters cannot say about the house."""
 
 import ast
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,14 @@ def test_each_vendor_lives_in_one_place(path: Path) -> None:
 def test_every_module_says_what_it_is_for(path: Path) -> None:
     source = path.read_text(encoding="utf-8")
     assert not source or ast.get_docstring(ast.parse(source))
+
+
+def test_the_page_about_the_house_shows_the_lines_that_the_linter_keeps_apart() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    [contract] = [one for one in project["tool"]["importlinter"]["contracts"] if one.get("containers") == ["memory"]]
+    page = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8").split("| line |")[1].split("\n\n")[0]
+    shown = [set(re.findall(r"`(\w+)`", line.split("|")[1])) for line in page.splitlines()[2:]]
+    assert shown == [set(re.findall(r"\w+", line)) for line in contract["layers"]]
 
 
 @pytest.mark.parametrize("place", MAGNETS)
