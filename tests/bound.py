@@ -4,6 +4,10 @@ What waits may be a coroutine, a thread that nothing wakes, or the end of a test
 also wait for such a thread at its own end. No exception reaches all of these: the process says where it stands and ends
 at once. pytest-xdist then counts the test as failed and goes on in a new process.
 
+pytest-timeout and pytest's own ``faulthandler_timeout`` know no coroutines and watch a test no more once it has failed.
+In a process of pytest-xdist the former writes where nobody reads, and the exception that it may raise instead leaves
+the event loop waiting for the same thread.
+
 Invariant: the bound holds for a whole test, with its fixtures, and for the end of the process after the last one.
 """
 

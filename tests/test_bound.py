@@ -13,7 +13,7 @@ import pytest
 from tests.bound import Bound
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.pluginmanager.register(Bound(0.3 if hasattr(config, "workerinput") else 60))
+    config.pluginmanager.register(Bound(1 if hasattr(config, "workerinput") else 60))
 """
 _TESTS = """
 import asyncio
@@ -48,7 +48,7 @@ def test_a_test_that_waits_for_ever_is_named_with_what_it_waits_for_and_the_othe
         timeout=60,
         check=False,
     )
-    assert "Not over after 0.3 s: test_waiting.py::test_that_fails_before_its_end_waits" in ended.stderr
+    assert "Not over after 1 s: test_waiting.py::test_that_fails_before_its_end_waits" in ended.stderr
     assert "test_waiting.py:7 never" in ended.stderr
     assert "threading.py" in ended.stderr
     assert "2 failed, 1 passed" in ended.stdout  # the failure itself, and its end
