@@ -19,10 +19,10 @@ from memory.errors import StorageError
 from memory.ports import Clock
 from memory.stores.last_seen import Seen
 from memory.system import MemorySystem
+from memory.tidying import CHANNELS_KNOWN
 
 _log = structlog.get_logger(__name__)
 
-_CHANNELS_KNOWN = timedelta(days=365)  # as long as ``memory/tidying.py`` keeps them
 _MOST_CHANNELS = 2_000
 _PRESENCE_NOTED = timedelta(minutes=1)
 # A connection that is dead is found out late, and two clocks do not agree.
@@ -104,7 +104,7 @@ class LastSeen:
         if not self._reach:
             return {}
         await self.flush()
-        known = await self._system.stores.last_seen.since(self._clock.now() - _CHANNELS_KNOWN)
+        known = await self._system.stores.last_seen.since(self._clock.now() - CHANNELS_KNOWN)
         ours = [(channel, seen) for channel, seen in known.items() if channel.startswith(f"{platform}:")]
         return dict(ours[:_MOST_CHANNELS])
 

@@ -14,7 +14,6 @@ from memory.exchange import Exchange
 from memory.ids import handle_of
 from memory.person import PersonMemory
 from memory.policy.experience_text import example_from
-from memory.policy.text import clean
 from memory.prompt.sections import format_hits
 from memory.records import HowTo
 
@@ -49,8 +48,8 @@ async def _save_procedure(memory: PersonMemory, exchange: Exchange, arguments: P
         HowTo(
             name=arguments.name,
             description=arguments.description,
-            steps=tuple(map(clean, arguments.steps)),
-            triggers=tuple(map(clean, arguments.triggers)),
+            steps=tuple(arguments.steps),
+            triggers=tuple(arguments.triggers),
             examples=tuple(example_from(one) for one in arguments.examples),
         ),
     )

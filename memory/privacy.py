@@ -28,7 +28,7 @@ from memory.policy.residue import Needles
 from memory.ports import Clock
 from memory.records import Scope, check_person
 from memory.schema import PERSONAL_TABLES
-from memory.stores.remains import pieces_of, remains_of, scopes_of
+from memory.stores.remains import pieces_of, remains_of, scopes_of_person
 
 _log = structlog.get_logger(__name__)
 
@@ -140,7 +140,7 @@ class Privacy:
         """Every scope in which anything is kept about a person. Raises InvalidInput."""
         check_person(person)
         async with self._database.read() as connection:
-            return await scopes_of(connection, person)
+            return await scopes_of_person(connection, person)
 
     async def export(self, person: str) -> dict[str, Any]:
         """Everything kept about a person, ready to be written as JSON. Raises InvalidInput.
@@ -177,7 +177,7 @@ class Privacy:
         check_person(person)
         rows = {table.name: 0 for table in PERSONAL_TABLES}
         async with self._database.transaction() as tx:
-            scopes = await scopes_of(tx.connection, person)
+            scopes = await scopes_of_person(tx.connection, person)
             pieces = await pieces_of(tx.connection, person)
             for scope in scopes:
                 for store in self._stores:

@@ -15,8 +15,10 @@ _FINISHED_JOBS_KEPT = timedelta(days=30)  # their keys keep the same work from b
 _FINISHED_REMINDERS_KEPT = timedelta(days=30)
 _IDLE = timedelta(days=1)  # a document read later than this is never forgotten yet
 _USAGE_KEPT = timedelta(days=60)
-_CHANNELS_KNOWN = timedelta(days=365)
 _SCOPES_AT_ONCE = 100
+
+CHANNELS_KNOWN = timedelta(days=365)
+"""How long it is known what was seen last in a channel that has been silent since."""
 
 
 async def tidy(services: Services, privacy: Privacy) -> None:
@@ -27,7 +29,7 @@ async def tidy(services: Services, privacy: Privacy) -> None:
     async with services.database.transaction() as tx:
         await stores.channels.forget_engagements(tx, before=now - _THREADS_FOLLOWED)
         await stores.usage.prune(tx, before=(now - _USAGE_KEPT).date().isoformat())
-        await stores.last_seen.prune(tx, before=now - _CHANNELS_KNOWN)
+        await stores.last_seen.prune(tx, before=now - CHANNELS_KNOWN)
         await stores.journal.expire(tx, before=now - services.parameters.journal_expiry, at=now)
     for scope in await stores.archival.idle_scopes(now - _IDLE):
         async with services.database.transaction() as tx:

@@ -32,7 +32,7 @@ from memory.records import (
 )
 from memory.schema import journal_entries as table
 from memory.stores.journal_rows import entry_of_row
-from memory.stores.scoped import in_any_scope, in_reach, in_scope, scope_values, with_keys
+from memory.stores.scoped import in_any_scope, in_reach, in_scope, made_by, scope_values, with_keys
 from memory.stores.search import SearchStore
 
 _STANDING = or_(table.c.archived_at.is_(None), table.c.archive_reason == ArchiveReason.DIGESTED.value)
@@ -226,9 +226,10 @@ def of_life(rows: ColumnElement[bool]) -> ColumnElement[bool]:
 
 def _by_work(origin: Origin) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """What a session or job added, and what it archived."""
-    if origin.job is not None:
-        return table.c.job == origin.job, table.c.archived_by == origin.job
-    return table.c.session_id == origin.session_id, table.c.archived_in == origin.session_id
+    archived = (
+        table.c.archived_by == origin.job if origin.session_id is None else table.c.archived_in == origin.session_id
+    )
+    return made_by(table, origin), archived
 
 
 def _hit(entry: JournalEntry, ranked: RankedEntry, piece: str) -> SearchHit:

@@ -43,7 +43,7 @@ _SQLITE_SCHEMA = Table(
 _INDEXED_WORDS = Table("search_words", MetaData(), Column("words", String))
 
 
-async def scopes_of(connection: AsyncConnection, person: str) -> list[Scope]:
+async def scopes_of_person(connection: AsyncConnection, person: str) -> list[Scope]:
     """Every scope in which anything is kept about a person."""
     query = union(*(select(table.c.audience).where(table.c.person == person) for table in PERSONAL_TABLES))
     audiences = (await connection.execute(query)).scalars()
@@ -52,7 +52,7 @@ async def scopes_of(connection: AsyncConnection, person: str) -> list[Scope]:
 
 async def pieces_of(connection: AsyncConnection, person: str) -> list[str]:
     """The person's key and some hundred pieces of what is kept about them, by chance."""
-    pieces = _keys(person, await scopes_of(connection, person))
+    pieces = _keys(person, await scopes_of_person(connection, person))
     for table in PERSONAL_TABLES:
         query = select(*_texts(table)).where(table.c.person == person).order_by(func.random()).limit(_SAMPLED_ROWS)
         texts = [value for row in await connection.execute(query) for value in row if value]
