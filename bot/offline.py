@@ -11,10 +11,11 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from bot.offline_rules.answers import answer, searches
+from bot.offline_rules.answers import answer, known_of, searches
 from bot.offline_rules.digest import digest, digest_of_entries
 from bot.offline_rules.episode import told as story_told
 from bot.offline_rules.extraction import extracted
+from bot.offline_rules.known_names import with_kinds
 from bot.offline_rules.notes import Changes, changes
 from bot.offline_rules.reading import SEARCHES, Turn, read_turn
 from bot.offline_rules.reconciliation import reconciled
@@ -130,7 +131,7 @@ def _respond(turn: Turn) -> tuple[str, list[_Call]]:
     asked = [sentence for sentence in sentences(rest) if is_question(sentence)]
     questions = asked[:_QUESTIONS]
     kind = sympathy(" ".join(sentence for sentence in sentences(rest) if sentence not in asked))
-    wanted = changes((*wishes, *facts_in(rest, turn.today)), turn.core)
+    wanted = changes((*wishes, *facts_in(with_kinds(rest, turn.core), turn.today)), turn.core)
     spoken, writes = _written(wanted, turn)
     answers, lookups = _answered(questions, turn)
     if lookups:
@@ -188,12 +189,14 @@ def _answered(questions: Iterable[str], turn: Turn) -> tuple[list[str], list[_Ca
     failure = turn.failed_search
     if failure:
         return list(dict.fromkeys(text or f"I could not search my memory. {failure}" for text in found.values())), []
-    return list(dict.fromkeys(text or _unknown(question) for question, text in found.items())), []
+    return list(dict.fromkeys(text or _unknown(question, turn) for question, text in found.items())), []
 
 
-def _unknown(question: str) -> str:
+def _unknown(question: str, turn: Turn) -> str:
     """What to say to what nothing answers: of the person's own life, or a task for somebody cleverer."""
-    return WHAT_I_AM if _TASK.match(question) and not _OF_THEIRS.search(question) else _UNKNOWN
+    if _TASK.match(question) and not _OF_THEIRS.search(question):
+        return WHAT_I_AM
+    return known_of(question, turn) or _UNKNOWN
 
 
 def _numbered(calls: Iterable[_Call], request: ModelRequest) -> tuple[ToolCall, ...]:

@@ -72,6 +72,13 @@ def answer(question: str, turn: Turn) -> str | None:
     return " ".join(_core_matches(known.lines, turn.core) or _stated(known.lines, turn)) or None
 
 
+def known_of(question: str, turn: Turn) -> str | None:
+    """What core memory says of those whom a question names, where it does not say what was asked; None for nothing."""
+    named = terms(_plain(question)) & (_KIN | names_in(_plain(question)))
+    lines = [told(line) for line in turn.core if named & terms(line)]
+    return f"I don't know that. What I know: {' '.join(lines[:_QUOTES])}" if lines else None
+
+
 def searches(question: str, turn: Turn) -> tuple[Search, ...]:
     """What to search for next: first the question's own words, in a second round its most telling word alone."""
     asked = _plain(question)

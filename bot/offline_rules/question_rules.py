@@ -45,7 +45,7 @@ QUESTIONS = (
     QuestionRule(
         patterns=(
             rf"{_WHAT_IS} my (?:first |full )?name\b",
-            r"who am i\b",
+            r"who am i\W*$",
             r"what am i called",
             r"what (?:do|should|shall|will|can|would) (?:people|you|they) call me",
             r"(?:know|remember|tell me|say) (?:my name|who i am)",
@@ -140,7 +140,7 @@ QUESTIONS = (
     QuestionRule(
         patterns=(
             rf"(?:{_WHAT_IS}|who(?:'s| is)) my (?:wife|husband|spouse|partner)(?:'s name| called)?\W*$",
-            r"who am i married to",
+            r"who (?:am i|i am|i'm) married to",
         ),
         lines=r"Is (?:now )?married to |Their (?:wife|husband|spouse|partner)\b.* is called |Their (?:wife|husband) ",
         search="married to my wife my husband",

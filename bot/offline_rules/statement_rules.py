@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from bot.offline_rules.statement_words import (
     A_THING,
+    AGE,
+    AGED,
     AID,
     CANNOT,
     CAPITALISED,
@@ -207,6 +209,12 @@ _FAMILY_AND_THINGS = (
             replaces=(f"Their {{who}} {lives} in ",),
         )
         for of_whom, lives in ((r"(?=(?:\S+ ){0,2}(?:parents|children|kids) )", "live"), ("", "lives"))
+    ),
+    StatementRule(
+        pattern=rf"(?:my|our) {KIN_AND_NAME}(?:'s| is| has| just)*(?: turned| turns)? "
+        rf"(?P<x>{AGE}(?: years old)?)(?: today| yesterday)?",
+        line="Their {who} is {x}.",
+        replaces=tuple(f"Their {aged}" for aged in AGED),
     ),
     StatementRule(
         pattern=rf"(?:my|our) {KIN_AND_NAME} (?P<is>{DOES}|{TAKES}) (?P<x>.+)",

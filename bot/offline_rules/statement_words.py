@@ -53,6 +53,12 @@ DOES = _one_of("""
     starts? begins? attends?
     moved died got goes speaks? eats? doesn't owns?
 """)
+_NUMBERS = """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen
+"""
+_YEARS = (*_NUMBERS.split(), *map(str, range(1, 121)))
+AGE = _one_of(" ".join(_YEARS))
+AGED = tuple(f"{{who}} is {years}{unit}." for years in _YEARS for unit in ("", " years old"))
 STATE = _one_of("""
     allergic intolerant lactose vegan vegetarian married single divorced widowed engaged retired pregnant left-handed
     right-handed diabetic deaf colou?r[-\\s]?blind afraid learning studying training

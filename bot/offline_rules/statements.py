@@ -47,6 +47,7 @@ _QUESTION_MARK = re.compile(r"[?？؟]\W{0,9}\Z")
 _QUESTION = re.compile(
     r"(?!when (?:i|we|you|he|she|it|they)\b.*,)(?:who|what|where|when|which|why|how|whose)(?:'s|’s|'re)?\b.*"
     r"|(?:do|did|does|can|could|would|will|am|is|are|was|were|have|has) (?:i|you|my|we|there|it)\b.*"
+    r"|(?:did|does|is|are|was|were|has) (?-i:[A-Z])[\w'-]+ .*"
     r"|(?:please )?(?:tell|remind) me\b.*|(?:please )?show (?:me )?(?:my|the)\b.*|(?:search|look)(?: up)? for\b.*",
     re.I | re.S,
 )
