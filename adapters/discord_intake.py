@@ -68,6 +68,7 @@ class DiscordIntake:
         self._storing: set[asyncio.Task[object]] = set()
         self._catching_up: set[asyncio.Task[None]] = set()
         self._looking_again: asyncio.Task[None] | None = None
+        self._looks_owed = 0
         self._sessions = 0
         self._is_look_owed = True
         self._away: set[int] = set()
@@ -112,15 +113,19 @@ class DiscordIntake:
             self._look_later(client, me)
 
     def _look_later(self, client: discord.Client, me: discord.ClientUser) -> None:
+        self._looks_owed += 1
         if not self._is_stopped and (self._looking_again is None or self._looking_again.done()):
             self._looking_again = asyncio.create_task(self._look_again(client, me))
 
     async def _look_again(self, client: discord.Client, me: discord.ClientUser) -> None:
-        while True:
+        """Look once for all that is owed when it begins; for what comes to be owed meanwhile, after a while again."""
+        while self._looks_owed:
             await self._sleep(_LOOK_AGAIN)
+            owed, self._looks_owed = self._looks_owed, 0
             try:
-                return await self.catch_up(client, me)
+                await self.catch_up(client, me)
             except MemorySystemError as error:
+                self._looks_owed += owed
                 _log.error("discord_catching_up_failed", error=str(error))
 
     def _owe_look(self) -> None:

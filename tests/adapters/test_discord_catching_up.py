@@ -6,20 +6,24 @@ What was edited and deleted meanwhile is followed as if it had just happened.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
+from discord import Client, ClientUser, Intents
 
 from adapters.discord_adapter import DiscordAdapter
 from adapters.discord_catching_up import MOST_MESSAGES
+from adapters.discord_intake import DiscordIntake
 from bot.chat import IncomingMessage, OnMessage
 from bot.last_seen import LastSeen
 from bot.look_back import LookBack
 from memory.errors import DatabaseUnavailable
 from memory.ports import Sleep
+from memory.stores.last_seen import Seen
 from tests.desk import learning
 from tests.doubles.discord import DiscordDouble, Scripted
 from tests.doubles.discord_gateway import TOKEN
@@ -189,6 +193,44 @@ async def test_a_server_in_an_outage_is_asked_once_that_is_over(
         await pauses.end_one()
         await discord.until_sent(1)
     assert late(discord) == [True]
+
+
+class Looks(LastSeen):
+    """Tells of each look for what was missed, and lets something happen during the first."""
+
+    def __init__(self, world: World, clock: Clock, meanwhile: Callable[[], None]) -> None:
+        super().__init__(system=world.system, clock=clock, reach=HOUR)
+        self.begun: asyncio.Queue[None] = asyncio.Queue()
+        self._meanwhile = [meanwhile]
+
+    async def on(self, platform: str) -> dict[str, Seen]:
+        self.begun.put_nowait(None)
+        while self._meanwhile:
+            self._meanwhile.pop()()
+        return await super().on(platform)
+
+
+async def test_a_server_whose_outage_ends_while_others_are_looked_at_is_looked_at_after_that(
+    tmp_path: Path, clock: Clock
+) -> None:
+    pauses, client, me = Pauses(), Client(intents=Intents.none()), cast("ClientUser", None)
+    async with running(tmp_path, clock=clock) as world, asyncio.timeout(20):
+        looks = Looks(world, clock, lambda: intake.server_came(client, me))
+        intake = DiscordIntake(
+            on_message=world.following.accept,
+            is_for_us=world.listener.is_for_us,
+            on_change=world.following.apply,
+            last_seen=looks,
+            look_back=None,
+            sleep=pauses,
+        )
+        for _ in range(2):  # the second comes before the first is looked at
+            intake.server_came(client, me)
+        for _ in range(2):
+            await pauses.end_one()
+            await looks.begun.get()
+        intake.stop()
+    assert pauses.asked == [30.0, 30.0]
 
 
 async def test_one_shard_that_lost_its_session_is_caught_up_with(
