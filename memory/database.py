@@ -152,14 +152,13 @@ class Database:
 
         with _said_plainly():
             writing = self._writes.add(written)
+            writing.add_done_callback(_call_back)  # before whoever waits goes on, and if nobody waits any more
             try:
-                transaction, result = await asyncio.shield(writing)
+                return (await asyncio.shield(writing))[1]
             except asyncio.CancelledError:
                 if not self._writes.withdraw(writing):
-                    (await writing)[0].committed()
+                    await asyncio.wait([writing])
                 raise
-        transaction.committed()
-        return result
 
     async def checkpoint(self) -> bool:
         """Move SQLite's write-ahead log into the database file and empty it.
@@ -272,6 +271,11 @@ def parsed(url: str) -> URL:
         return make_url(url)
     except ArgumentError as error:  # its text may hold a password
         raise DatabaseUnavailable("DATABASE_URL is no address. Write sqlite:///path/to/file.db.") from error
+
+
+def _call_back(writing: asyncio.Future[tuple[Transaction, Any]]) -> None:
+    if not writing.cancelled() and writing.exception() is None:
+        writing.result()[0].committed()
 
 
 @contextmanager

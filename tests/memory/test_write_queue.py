@@ -159,7 +159,14 @@ async def test_whoever_gives_up_waiting_more_than_once_keeps_nobody_else_from_he
         begun.set()
         go_on.wait()
 
-    impatient, patient = noting(database, "impatient", hold), noting(database, "patient")
+    called: list[str] = []
+
+    async def note(tx: Transaction) -> None:
+        tx.after_commit(lambda: called.append("impatient"))
+        await add(tx, "impatient")
+        hold()
+
+    impatient, patient = asyncio.create_task(database.write(note)), noting(database, "patient")
     await asyncio.sleep(0)
     await held.let_go()
     await asyncio.to_thread(begun.wait)
@@ -169,6 +176,27 @@ async def test_whoever_gives_up_waiting_more_than_once_keeps_nobody_else_from_he
     go_on.set()
     await asyncio.wait_for(patient, 10)
     assert await models(database) == ["impatient", "patient"]
+    assert called == ["impatient"]
+
+
+async def test_a_write_that_fails_after_nobody_waits_for_it_any_more_leaves_its_task_cancelled(
+    database: Database,
+) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def fail() -> None:
+        begun.set()
+        go_on.wait()
+        raise ZeroDivisionError
+
+    failing = noting(database, "failing", fail)
+    await asyncio.to_thread(begun.wait)
+    failing.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    await asyncio.wait([failing])
+    assert failing.cancelled()
+    assert await models(database) == []
 
 
 async def test_what_waits_is_written_also_where_the_task_that_sees_to_it_is_cancelled(
