@@ -15,10 +15,11 @@ import uuid
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import structlog
 
-from memory.database import Database
+from memory.database import Database, Transaction
 from memory.mirror.process import MirrorProcess
 from memory.ports import Clock
 from memory.records import Scope, scope_slug
@@ -34,6 +35,7 @@ _EVERY = timedelta(days=1)
 _AWAY = timedelta(days=30)
 _CLOCKS_DIFFER = timedelta(days=2)  # at most, of two devices
 _SCOPES_AT_ONCE = 100
+_DELETED_AT_ONCE = 200  # in one transaction, for which whoever writes meanwhile waits
 
 
 class MirrorRegister:
@@ -134,14 +136,19 @@ class MirrorRegister:
             for agent, record in await self._process.records(table, agents):
                 held[agent].add(record)
         deleted = 0
-        async with self._database.transaction() as tx:
-            for scope, agent in zip(scopes, agents, strict=True):
-                waiting = await self._changes.pending_of(scope, tx, store=store.name)
-                here = await self._registrations.records(scope, tx, store)
-                gone = sorted(here - held[agent] - waiting.keys())
-                rows = [Incoming(record=record, data=None, row=None) for record in gone]
-                deleted += await self._merge.merge(scope, tx, store, rows)
-                await self._changes.settled(scope, tx, store=store.name, records=gone)
+        for scope, agent in zip(scopes, agents, strict=True):
+            missing = sorted(await self._registrations.records(scope, store) - held[agent])
+            for start in range(0, len(missing), _DELETED_AT_ONCE):
+                some = missing[start : start + _DELETED_AT_ONCE]
+                deleted += await self._database.write(partial(self._delete, scope, store, some))
+        return deleted
+
+    async def _delete(self, scope: Scope, store: Mirrored, missing: Sequence[str], tx: Transaction) -> int:
+        """Delete some of what the mirror does not hold, unless it waits to be told; how much."""
+        waiting = await self._changes.pending_of(scope, tx, store=store.name)
+        gone = [record for record in missing if record not in waiting]
+        deleted = await self._merge.merge(scope, tx, store, [Incoming(record=one, data=None, row=None) for one in gone])
+        await self._changes.settled(scope, tx, store=store.name, records=gone)
         return deleted
 
     async def _write_word(self, mirror: str | None) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from memory.database import Database, Transaction
 from memory.records import Scope
 from memory.schema import mirror_state
-from memory.stores.mirror_rows import rows_by_record
+from memory.stores.mirror_rows import records_of
 from memory.stores.mirrored import NOBODY, Mirrored
 
 _MIRROR, _REGISTERED_AT = "mirror", "registered_at"
@@ -62,9 +62,9 @@ class RegistrationStore:
             rows = await connection.execute(select(*scope).distinct().order_by(*scope))
             return [Scope(person=row.person, audience=row.audience) for row in rows]
 
-    async def records(self, scope: Scope, tx: Transaction, store: Mirrored) -> set[str]:
+    async def records(self, scope: Scope, store: Mirrored) -> set[str]:
         """The identities of what a store has of a scope, but for what was said off the record."""
-        return set(await rows_by_record(tx.connection, scope, store, None, kept_alone=True))
+        return await self._database.read_together(lambda connection: records_of(connection, scope, store))
 
 
 async def state_of(connection: AsyncConnection, name: str) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Engine, event
 from structlog.testing import capture_logs
 
 from memory.records import ChannelMode, Scope
@@ -93,6 +95,35 @@ async def test_a_device_that_is_away_for_a_month_keeps_no_mark_and_comes_back_wi
         with capture_logs() as logged:
             await exchange(away, one)
         assert "mirror_compared" not in {line["event"] for line in logged}
+
+
+async def test_much_that_was_deleted_meanwhile_goes_in_several_transactions_for_which_nobody_waits_long(
+    tmp_path: Path,
+) -> None:
+    clock = FakeClock()
+    together: list[int] = []
+
+    def note(_connection: object, _cursor: object, statement: str, values: Sequence[object], *_: object) -> None:
+        if statement.startswith("DELETE FROM passages"):
+            together.append(len(values) - 2)  # without the person and the audience
+
+    async with AsyncExitStack() as stack:
+        one, away = [await opened(tmp_path, name, clock, stack) for name in (0, 1)]
+        async with one.database.transaction() as tx:
+            for number in range(210):
+                await one.stores.archival.insert(ANN, tx, content=f"Tea {number}", source_message=TEA)
+        await exchange(one, away)
+        await delete(one, source=TEA)
+        for _ in range(3):
+            await exchange(one)
+            clock.advance(days=16)
+        event.listen(Engine, "before_cursor_execute", note)
+        try:
+            await exchange(away)
+        finally:
+            event.remove(Engine, "before_cursor_execute", note)
+        assert await saved(away) == []
+    assert together == [200, 10]
 
 
 async def test_a_database_that_comes_from_a_backup_learns_what_was_deleted_since(tmp_path: Path) -> None:
