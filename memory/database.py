@@ -1,10 +1,10 @@
-"""The database: engine, pragmas, migrations at start, and ``transaction()``.
+"""The database: engine, pragmas, migrations at start, reading and transactions.
 
 A search reads with a dozen statements, one after the other. On the event loop each costs half a millisecond of waiting
 for its turn, in a thread of their own a fifth of that: hence ``read_together()``.
 
-Invariants: every write happens inside ``transaction()``, which takes SQLite's write lock at once (BEGIN IMMEDIATE),
-so that two processes never fail on upgrading a read to a write; nothing waits for a model while one is open.
+Invariants: every write happens inside ``transaction()`` or ``write()``, which take SQLite's write lock at once (BEGIN
+IMMEDIATE), so that two processes never fail on upgrading a read to a write; nothing waits for a model meanwhile.
 """
 
 from __future__ import annotations

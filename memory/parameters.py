@@ -1,6 +1,6 @@
 """The numbers that say how much is remembered and shown, with their defaults, as one value passed in.
 
-Invariant: what an operator may change stands here, and ``bot/config.py`` maps it to a setting; a limit
+Invariant: what an operator may change stands here, and ``bot/config`` maps it to a setting; a limit
 that only keeps one module's own work bounded stands in that module, with its reason.
 """
 

@@ -1,6 +1,6 @@
 """The face of the memory system: open it, and get the memory of a person's conversation.
 
-Invariant: everything is built here and nowhere else in this package; whoever opens it closes it.
+Invariant: whoever opens it closes it, and with it everything that ``memory/opening`` has made.
 """
 
 from __future__ import annotations

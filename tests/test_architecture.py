@@ -76,6 +76,16 @@ def test_the_page_about_the_house_shows_the_lines_that_the_linter_keeps_apart() 
     assert shown == [set(re.findall(r"\w+", line)) for line in contract["layers"]]
 
 
+def test_every_place_in_the_house_that_is_named_is_there() -> None:
+    named = [
+        (path.name, place)
+        for path in (*MODULES, ROOT / "ARCHITECTURE.md", *(ROOT / "docs").rglob("*.md"))
+        for place in re.findall(r"`((?:bot|memory|adapters|tests|bench|scripts)/[\w/.*]*)", path.read_text("utf-8"))
+    ]
+    assert named
+    assert [(name, place) for name, place in named if not list(ROOT.glob(place))] == []
+
+
 @pytest.mark.parametrize("place", MAGNETS)
 def test_the_modules_that_attract_code_stay_small(place: str) -> None:
     assert len((ROOT / place).read_text(encoding="utf-8").splitlines()) <= 250
