@@ -212,6 +212,10 @@ class TextIndex(Protocol):
         """Remove entries; unknown ones are ignored."""
         ...
 
+    async def index_older(self, connection: AsyncConnection) -> int:
+        """Index anew some entries that a process of an earlier version has indexed in its own way; how many."""
+        ...
+
     def search(
         self,
         connection: Connection,

@@ -1,4 +1,4 @@
-"""What is let go of because it was over long ago; run every hour.
+"""What is let go of because it was over long ago, and what an earlier version left to be done; run every hour.
 
 Invariant: each piece of it is a transaction, and does nothing more when it is run again.
 """
@@ -24,6 +24,7 @@ CHANNELS_KNOWN = timedelta(days=365)
 async def tidy(services: Services, privacy: Privacy) -> None:
     """Let go of finished jobs and reminders, silent threads, old journal lines, faded documents, long closed scopes."""
     stores, now = services.stores, services.clock.now()
+    await stores.search.index_older()
     await stores.jobs.prune(now - _FINISHED_JOBS_KEPT)
     await stores.reminders.prune(now - _FINISHED_REMINDERS_KEPT)
     async with services.database.transaction() as tx:

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Select, bindparam, func, select, text
+from sqlalchemy import Row, Select, bindparam, func, select, text
 from sqlalchemy.engine import Connection
 from sqlalchemy.ext.asyncio import AsyncConnection
 
@@ -31,11 +31,20 @@ from memory.schema import closed_scopes, listed, search_entries
 _LEAST_COMPARED = 100  # in length, of those that hold the most and the rarest words
 _COMPARED_OF_EACH = 3
 _SCRUB_PAGES = 64
+_MOST_OLDER = 500  # at once
 
 _PUT = text("INSERT INTO search_words (id, mark, person_mark, words) VALUES (:id, :mark, :person_mark, :words)")
 # FTS5 reads from the row of an entry what it must forget, so that goes first. A trigger would do that too, but after
 # each statement with a trigger FTS5 writes what it would else keep until the end, in a third of the time.
 _REMOVE = (text("DELETE FROM search_text WHERE rowid = :id"), text("DELETE FROM search_words WHERE id = :id"))
+# A process of an earlier version, which goes on while this one takes over, knows no marks of persons; a trigger counts
+# what it adds under the empty one.
+_OLDER = text("SELECT entries FROM search_marks WHERE mark = ''")
+_OLDER_ENTRIES = text(
+    "SELECT own.id, own.person, own.audience, own.source, own.record_id, own.chunk, own.text "
+    "FROM search_words AS words JOIN search_entries AS own ON own.id = words.id "
+    "WHERE words.person_mark = '' ORDER BY words.id DESC LIMIT :most"
+)
 
 
 def _entries(*, in_audiences: bool) -> Select[Any]:
@@ -79,6 +88,15 @@ class SqliteTextIndex:
             gone = [{"id": entry_id} for entry_id in entry_ids]
             for statement in _REMOVE:
                 await connection.execute(statement, gone)
+
+    async def index_older(self, connection: AsyncConnection) -> int:
+        """Index anew some entries that a process of an earlier version has indexed in its own way; how many."""
+        older = await connection.scalar(_OLDER)
+        if not older:
+            return 0
+        rows = (await connection.execute(_OLDER_ENTRIES, {"most": min(older, _MOST_OLDER)})).all()
+        await self.add(connection, [_entry(row) for row in rows])
+        return len(rows)
 
     def search(
         self,
@@ -163,6 +181,17 @@ def _found(scored: Scored, source: Source, known: _Known, limit: int) -> list[En
         scope, record_id, _ = known[entry_id]
         found.append(EntryScore(entry_id=entry_id, scope=scope, source=source, record_id=record_id, text_score=score))
     return found
+
+
+def _entry(row: Row[Any]) -> SearchEntry:
+    return SearchEntry(
+        id=row.id,
+        scope=Scope(person=row.person, audience=row.audience),
+        source=Source(row.source),
+        record_id=row.record_id,
+        chunk=row.chunk,
+        text=row.text,
+    )
 
 
 def _row(entry: SearchEntry) -> dict[str, object]:

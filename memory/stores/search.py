@@ -293,6 +293,11 @@ class SearchStore:
         """Embed what is new of one kind in one scope, before what waits of everybody. Raises as ``embed_pending``."""
         await self._queue.embed_of(scope, source=source, limit=EMBEDDED_AT_ONCE)
 
+    async def index_older(self) -> None:
+        """Index anew what a process of an earlier version has written, while it and this one ran."""
+        while await self._database.write(lambda tx: self._text_index.index_older(tx.connection)):
+            pass
+
     async def progress(self) -> EmbeddingProgress:
         """How many entries of everybody have a vector of the present embedder."""
         return await self._queue.progress()

@@ -359,6 +359,27 @@ async def test_the_index_holds_what_was_indexed_and_is_still_there_and_nothing_e
     assert await found(database, "bird") == [first.id]
 
 
+async def test_what_an_earlier_version_indexed_without_the_mark_of_its_person_is_indexed_anew(
+    database: Database,
+) -> None:
+    await store(database, "my cat", "your cat", "a dog")
+    async with database.transaction() as transaction:
+        for entry_id, words in ((1, "my cat"), (2, "your cat")):  # as that version wrote it
+            row = {"id": entry_id, "mark": mark_of(ANN, Source.RECALL), "words": words}
+            await transaction.connection.execute(
+                text("INSERT INTO search_words (id, mark, words) VALUES (:id, :mark, :words)"), row
+            )
+            await transaction.connection.execute(
+                text("UPDATE search_entries SET text = :words WHERE id = :id"), {"id": entry_id, "words": words}
+            )
+    assert await found(database, "cat") == []
+    async with database.transaction() as transaction:
+        assert await INDEX.index_older(transaction.connection) == 2
+        assert await INDEX.index_older(transaction.connection) == 0
+    assert sorted(await found(database, "cat")) == [1, 2]
+    assert await found(database, "cat", reach=reach_of(replace(ANN, audience="guild:1"), None)) == []
+
+
 async def test_a_rare_word_from_long_ago_is_found_beside_common_ones(database: Database) -> None:
     many = term_holders._MAX_SCORED + 200
     await store(database, "Rex was a good dog", *[f"good dinner {number}" for number in range(many)])
