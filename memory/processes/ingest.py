@@ -34,7 +34,7 @@ from memory.stores.warm import WarmStore
 
 _log = structlog.get_logger(__name__)
 
-_DEADLINE_SECONDS = 30.0
+_DEADLINE_SECONDS = 30.0  # for a note
 _LOOKED_THROUGH_DAYS = 31
 
 
@@ -88,7 +88,6 @@ class NoteIngest:
         model: asked first; None for the rule alone.
         in_force: the time zone.
         clock: dates what is kept.
-        deadline: seconds that the model may take for a note.
     """
 
     def __init__(
@@ -103,7 +102,6 @@ class NoteIngest:
         model: ChatModel | None,
         in_force: ParametersInForce,
         clock: Clock,
-        deadline: float = _DEADLINE_SECONDS,
     ) -> None:
         self._database = database
         self._files = files
@@ -114,7 +112,6 @@ class NoteIngest:
         self._model = model
         self._in_force = in_force
         self._clock = clock
-        self._deadline = deadline
 
     async def ingest(self, scope: Scope, *, job: str, whole: bool) -> Ingested:
         """Take in the notes of a scope that are new, as the work of a job. Raises NotesUnavailable, StorageError."""
@@ -200,7 +197,7 @@ class NoteIngest:
         """What a model finds in a note; None where it fails, is too slow or cannot be read."""
         request = note_request(note.own, (path for path in (await self._tree.load(scope)).nodes if path))
         try:
-            async with asyncio.timeout(self._deadline):
+            async with asyncio.timeout(_DEADLINE_SECONDS):
                 found = facts_from((await model.complete(request)).message.text)
         except (ModelError, TimeoutError) as error:
             _log.warning("note_read_by_rule", error=type(error).__name__, model=model.name)

@@ -37,6 +37,7 @@ _log = structlog.get_logger(__name__)
 
 _FACT = "fact:"
 _ENTRY = "entry:"
+_VERSIONS_KEPT = 50  # of a scope
 
 # Made once, since making a statement takes longer than running it.
 _NEWEST = select(hot_versions).where(in_any_scope(hot_versions)).order_by(hot_versions.c.version.desc()).limit(1)
@@ -48,15 +49,13 @@ class HotStore:
     Args:
         database: where the rows are.
         limits: how much a state holds.
-        versions: versions of a scope that are kept.
     """
 
     name = "hot"
 
-    def __init__(self, database: Database, *, limits: HotLimits, versions: int = 50) -> None:
+    def __init__(self, database: Database, *, limits: HotLimits) -> None:
         self._database = database
         self.limits = limits
-        self._versions = versions
 
     async def load(self, scope: Scope) -> HotState:
         """The newest state; an empty one of version 0 where there is none."""
@@ -107,7 +106,7 @@ class HotStore:
                 **change_columns(change),
             )
         )
-        too_old = hot_versions.c.version <= written.version - self._versions
+        too_old = hot_versions.c.version <= written.version - _VERSIONS_KEPT
         await tx.connection.execute(delete(hot_versions).where(in_scope(hot_versions, scope), too_old))
         tx.after_commit(
             lambda: _log.info(
