@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from bot.offline_rules.statement_words import DOES, TAKES
 from bot.offline_rules.wording import PETS, RELATIONS
 
-_NAME = r"(?P<name>(?-i:[^\W\d_a-z])[\w'-]+)"
+_ONE = r"(?-i:[^\W\d_a-z])[\w'-]+"
+_NAME = rf"(?P<name>{_ONE})"
 _KIND = rf"(?P<kind>{'|'.join((*RELATIONS, *PETS))})"
 _NOTES = tuple(
     re.compile(pattern, re.I)
@@ -20,8 +21,13 @@ _NOTES = tuple(
         rf"Their (?:[\w-]+ ){{0,2}}?{_KIND} is called {_NAME}\.",
         rf"Their (?:[\w-]+ ){{0,2}}?{_KIND} {_NAME} (?:{DOES}|{TAKES}) ",
         rf"Has an? (?:[\w-]+ ){{0,2}}?{_KIND} (?:named|called) {_NAME}\.",
+        rf".*\btheir {_KIND} {_NAME}\.",
     )
 )
+_SEVERAL = re.compile(
+    rf"Has \w+ {_KIND}s?(?:,|:| named| called) (?P<names>{_ONE}(?:, {_ONE})*(?:,? and {_ONE})?)\.", re.I
+)
+_ONE_OF = {"children": "child", "kids": "child"}
 _BEFORE = r"(?:^|(?<=[.!?,;:]\s)|(?<=\band )|(?<=\bbut )|(?<=\bnow )|(?<=\bactually ))"
 _AFTER = rf"(?=(?:'s| (?:just |also |now |recently )?(?:{DOES}|{TAKES}|turn(?:s|ed)|will))\b)"
 
@@ -45,4 +51,8 @@ def _known(core: Iterable[str]) -> dict[str, set[str]]:
         for note in _NOTES:
             if found := note.match(line):
                 known[found["name"]].add(found["kind"].lower())
+        if several := _SEVERAL.match(line):
+            kind = several["kind"].lower()
+            for name in re.findall(_ONE, several["names"]):
+                known[name].add(_ONE_OF.get(kind, kind))
     return known

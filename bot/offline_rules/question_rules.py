@@ -53,6 +53,7 @@ QUESTIONS = (
         lines=r"Name: ",
         search="my name is I'm call me",
     ),
+    QuestionRule(patterns=(r"who do (?:i|we) live with",), lines=r"Lives .*\bwith ", search="I live with"),
     QuestionRule(
         patterns=(
             r"where (?:do|did) (?:i|we) live",

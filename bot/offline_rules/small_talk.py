@@ -19,7 +19,7 @@ _REPLIES = tuple(
     (re.compile(pattern + _TAIL, re.I), reply)
     for pattern, reply in (
         (
-            r"(?:hi+|hello|hey+|hiya|yo|greetings|good (?:morning|afternoon|evening|day))",
+            r"(?:hi+|hello|hey+|hiya|yo|greetings|morning|evening|good (?:morning|afternoon|evening|day))",
             "Hello{name}! Good to see you.",
         ),
         (
@@ -28,6 +28,7 @@ _REPLIES = tuple(
         ),
         (r"(?:thanks?(?: you)?|thx|ty|cheers|much appreciated)", "You're welcome{name}!"),
         (
+            r"(?:thanks?(?: you)?(?: a lot| so much)?\W+)?"
             r"(?:bye|goodbye|bye bye|see you(?: later| soon| tomorrow)?|good night|take care|ciao)",
             "Goodbye{name}! I'll remember.",
         ),

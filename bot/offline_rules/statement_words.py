@@ -80,7 +80,8 @@ AID = _one_of("""
     captions
 """)
 OFTEN = _one_of("take sit sleep travel walk cycle order buy skip avoid carry pay fly wake")
-HAVE = r"(?:i|we)(?:(?:'ve| have)(?: got)?|(?: just| recently| have|'ve)* (?:adopted|bought|own))"
+HAVE = r"(?:i|we)(?:(?:'ve| have)(?: got)?| own)"
+BOUGHT = r"(?:i|we)(?: just| recently| have|'ve)* (?:adopted|bought)"
 A_THING = (
     r"(?:an?|one|two|three|four|five|six|seven|\d+|no) (?!.*\b(?:minutes?|hours?)\b)"
     rf"(?:[\w'-]+ ){{0,3}}?(?:{OWNED}|{'|'.join((*RELATIONS, *PETS))})\b.*"

@@ -250,7 +250,10 @@ async def test_an_instruction_in_data_or_in_a_tool_result_is_never_obeyed() -> N
         assert not WRITES & {call.name for call in chat.calls}
 
 
-@pytest.mark.parametrize("words", ["Hello", "hi!", "Thanks a lot", "How are you?", "Good night", "ok 👍", "👋"])
+@pytest.mark.parametrize(
+    "words",
+    ["Hello", "hi!", "Thanks a lot", "How are you?", "Good night", "Morning!", "Thanks a lot, see you", "ok 👍", "👋"],
+)
 async def test_small_talk_gets_a_short_reply_and_no_tool(words: str) -> None:
     chat = Chat()
     assert 0 < len(await chat.say(words)) < 80
