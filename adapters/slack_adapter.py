@@ -162,6 +162,7 @@ class SlackAdapter:
                 self._client,
                 self._intake,
                 team=identity["team_id"],
+                bot_user=identity["user_id"],
                 last_seen=self._last_seen,
                 look_back=self._look_back,
                 sleep=self._sleep,

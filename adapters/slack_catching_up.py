@@ -40,7 +40,6 @@ _LATER = 90.0  # seconds; Slack withholds events for a minute
 _MOST_KNOWN = 200  # conversations in which something was heard, the latest first
 _MOST_NEW = 50  # and others, the newest first
 _MOST_THREADS = 50  # which go on in these, and in which nothing was heard
-
 _Answer = TypeVar("_Answer")
 
 _log = structlog.get_logger(__name__)
@@ -77,6 +76,7 @@ class SlackCatchingUp:
         client: speaks to Slack.
         intake: takes in what is found.
         team: the workspace.
+        bot_user: the bot's own user id.
         last_seen: what was seen in each conversation.
         look_back: what is kept of late.
         sleep: waits where Slack limits how often it is asked, or how much it tells.
@@ -88,6 +88,7 @@ class SlackCatchingUp:
         intake: SlackIntake,
         *,
         team: str,
+        bot_user: str,
         last_seen: LastSeen,
         look_back: LookBack,
         sleep: Sleep,
@@ -95,6 +96,7 @@ class SlackCatchingUp:
         self._client = client
         self._intake = intake
         self._team = team
+        self._bot_user = bot_user
         self._last_seen = last_seen
         self._look_back = look_back
         self._sleep = sleep
@@ -271,12 +273,12 @@ class SlackCatchingUp:
         """Take in what is new, and have the threads asked for that go on; how much that was."""
         if place.seen is None:
             return 0
-        address, count = address_at(place.key), 0
+        address, since, count = address_at(place.key), max(place.seen, shown.joined(self._bot_user)), 0
         for post in shown.posts:
-            if post["ts"] > place.seen:
+            if post["ts"] > since:
                 count += await self._intake.take_late(post, team=self._team, channel=address.channel)
         if address.thread_ts is None:
-            places += self._threads_of(place.key, shown, since=place.seen)
+            places += self._threads_of(place.key, shown, since=since)
         return count
 
     def _threads_of(self, key: str, shown: Shown, *, since: str) -> Iterator[_Place]:

@@ -22,6 +22,7 @@ from bot.chat import Conversation, HistoryUnreadable
 _PATIENCE = 15.0
 _PAGE = 200
 _MOST_PAGES = 5
+_JOINED = ("channel_join", "group_join")
 
 Raw = Mapping[str, Any]
 
@@ -43,6 +44,14 @@ class Shown:
     def covers(self, ts: str) -> bool:
         """Whether a message of this id would be among them if it were there."""
         return self.since <= ts and (self.until is None or ts <= self.until)
+
+    def joined(self, user: str) -> str:
+        """The id of the message by which Slack tells that a user came there last; empty where none does.
+
+        What was said before was not said to them.
+        """
+        own = (post for post in self.posts if post.get("user") == user and post.get("subtype") in _JOINED)
+        return max((post["ts"] for post in own), default="")
 
 
 async def recent_posts(client: AsyncWebClient, conversation: Conversation, *, limit: int) -> Sequence[Raw]:

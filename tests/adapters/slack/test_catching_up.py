@@ -118,6 +118,23 @@ async def test_what_was_said_where_the_bot_never_heard_anything_is_found_too(
     assert all(late for channel in ("D9", "C9") for _, late in answers(slack, channel))
 
 
+async def test_what_was_said_before_the_bot_came_to_a_channel_is_left(slack: SlackDouble, tmp_path: Path) -> None:
+    async with bot(slack, tmp_path):
+        pass
+    hello = f"<@{BOT_USER}>"
+    for channel in ("C9", "C8"):
+        slack.add_channel(channel, is_member=True)
+        earlier = slack.message("U1", channel, f"{hello} Shall we ask it?")
+        slack.message("U1", channel, f"{hello} And here?", thread_ts=earlier["ts"])
+        slack.message(BOT_USER, channel, f"{hello} has joined the channel", subtype="channel_join")
+        asked = slack.message("U1", channel, f"{hello} Are you there?")
+    slack.message("U1", "C8", f"{hello} And in the old thread?", thread_ts=earlier["ts"])
+    async with bot(slack, tmp_path):
+        pass
+    assert len(answers(slack, "C9")) == 1
+    assert sorted(answers(slack, "C8")) == [(earlier["ts"], True), (asked["ts"], True)]
+
+
 async def test_a_conversation_that_does_not_answer_is_asked_again_after_the_next_break(
     slack: SlackDouble, tmp_path: Path
 ) -> None:
@@ -273,6 +290,7 @@ def catching_up_in(world: World, last_seen: type[LastSeen]) -> SlackCatchingUp:
         AsyncWebClient(),
         cast("Any", None),  # nothing is taken in
         team=TEAM,
+        bot_user=BOT_USER,
         last_seen=last_seen(system=world.system, clock=world.clock, reach=timedelta(hours=1)),
         look_back=LookBack(system=world.system, clock=world.clock, reach=timedelta(days=1)),
         sleep=asyncio.sleep,
