@@ -6,11 +6,11 @@ planner would, each statement walks all of a scope's rows.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import product
 from typing import Any
 
-from sqlalchemy import FromClause, ScalarSelect, Select, bindparam, func, null, select, tuple_, union_all
+from sqlalchemy import FromClause, ScalarSelect, Select, bindparam, case, func, null, select, tuple_, union_all
 from sqlalchemy.engine import Connection
 
 from memory.prepared import Prepared, Row
@@ -42,20 +42,29 @@ def entries_of(connection: Connection, reach: Reach, source: Source, record_ids:
     ]
 
 
-def entries_around(connection: Connection, reach: Reach, source: Source, entry_ids: Collection[int]) -> list[Row]:
-    """The same entries and those beside them, each once.
+def entries_around(
+    connection: Connection, reach: Reach, source: Source, entry_ids: Sequence[int], *, among: int
+) -> list[Row]:
+    """The same entries and those beside the first of them, each once.
 
     Beside a message stand the messages before and after it, and beside a piece of any record its other pieces.
 
+    Args:
+        connection: where to read.
+        reach: what may be read.
+        source: the entries' kind.
+        entry_ids: what is asked for.
+        among: of how many of them, from the first on, also what stands beside them.
+
     Returns:
-        of each entry its id, embedder, vector, tokens, record and text; of one that was asked for also the ids of what
+        of each entry its id, embedder, vector, tokens, record and text; of one of the first also the ids of what
         stands before and after it; and the id of one that was asked for which it is or stands beside, and whose scope
         it has.
     """
     statements = (_IN_RECORD, _IN_RECORD_IN_AUDIENCES)
     if source is Source.RECALL:
         statements = (_AROUND, _AROUND_IN_AUDIENCES)
-    return _rows(connection, statements, reach, entry_ids, source=source.value)
+    return _rows(connection, statements, reach, entry_ids, source=source.value, first=list(entry_ids[:among]))
 
 
 def _rows(
@@ -104,11 +113,12 @@ def _asked_for(*, in_audiences: bool) -> Select[Any]:
 
 def _around(*, in_audiences: bool, in_record: bool = False) -> Select[Any]:
     asked = _asked_for(in_audiences=in_audiences).subquery()
+    is_first = asked.c.id.in_(listed("first"))
     place = (
         select(
             asked.c.id,
-            _next_to(asked, earlier=True, in_record=in_record).label("before"),
-            _next_to(asked, earlier=False, in_record=in_record).label("after"),
+            case((is_first, _next_to(asked, earlier=True, in_record=in_record))).label("before"),
+            case((is_first, _next_to(asked, earlier=False, in_record=in_record))).label("after"),
         )
         .where(asked.c.source == bindparam("source"))
         .cte("place")

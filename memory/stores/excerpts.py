@@ -1,4 +1,4 @@
-"""Reads the entries that a search looks at more closely: the best candidates, and those beside each of them.
+"""Reads the entries that a search looks at more closely: the candidates, and those beside the best of them.
 
 Entries stand beside one another in the order of their scope's records: the turns of a conversation, the pieces of a
 long text.
@@ -15,7 +15,7 @@ import numpy as np
 from sqlalchemy.engine import Connection
 
 from memory.policy.late_interaction import best_matches
-from memory.policy.ranking import Excerpt, RankedEntry
+from memory.policy.ranking import Excerpt, RankedEntry, seen_in_place
 from memory.ports import EmbeddedQuery, Embedder, TokenEmbedder, Vectors
 from memory.records import EntryScore, Reach, Source
 from memory.stores.entry_rows import entries_around
@@ -60,17 +60,17 @@ class ExcerptReader:
         candidates: Sequence[RankedEntry],
         query: EmbeddedQuery | None,
     ) -> list[Excerpt]:
-        """The candidates and the entries beside them, with how well each answers the query.
+        """The candidates and the entries beside the best of them, with how well each answers the query.
 
         Args:
             connection: where to read; comparing takes time as well, so it must not be the event loop that calls.
             reach: what may be read.
             source: the candidates' kind.
-            candidates: what to look at more closely.
+            candidates: what to look at more closely, best first.
             query: the query; None where the embedder failed.
         """
         known = {ranked.entry.entry_id: ranked for ranked in candidates}
-        rows = entries_around(connection, reach, source, known)
+        rows = entries_around(connection, reach, source, list(known), among=seen_in_place(len(known)))
         if not rows:
             return []
         ids, embedders, vectors, tokens, record_ids, texts, before, after, asked = zip(*rows, strict=True)

@@ -17,7 +17,7 @@ from memory.ids import IdSource
 from memory.indexes.faiss_index import FaissIndex
 from memory.indexes.sqlite_text import SqliteTextIndex
 from memory.messages import user_message
-from memory.policy.ranking import Excerpt, RankedEntry, rank
+from memory.policy.ranking import Excerpt, RankedEntry, rank, seen_in_place
 from memory.ports import EmbeddedQuery, EmbeddedText, Embedder, TokenEmbedder
 from memory.records import EvictionReason, NewMessage, Reach, Scope, Source
 from memory.schema import search_entries
@@ -113,6 +113,20 @@ async def test_an_embedder_without_token_vectors_takes_the_place_of_one_with_the
     assert after.matches == pytest.approx([after.entry.similarity])
     async with database.read() as connection:
         assert (await connection.execute(select(search_entries.c.tokens))).scalar_one() is None
+
+
+async def test_what_stands_beside_the_best_of_many_candidates_comes_alone(
+    database: Database, search: SearchStore
+) -> None:
+    await put(database, search, ANN, *((number, f"cat {number}") for number in range(1, 101)))
+    embedded = await search.embed_query("cat")
+    found = rank(await search.search(ALL_OF_ANN, source=Source.RECALL, query="cat", limit=100, embedded=embedded))
+    candidates = [one for one in found if one.entry.record_id % 3 == 2]  # no two of them beside one another
+    excerpts = await excerpts_of(database, search, candidates, embedded=embedded)
+    best = [one.entry.record_id for one in candidates[: seen_in_place(len(candidates))]]
+    beside = [record_id + step for record_id in best for step in (-1, 1)]
+    assert 2 * len(best) < len(candidates)
+    assert record_ids(excerpts) == sorted([*(one.entry.record_id for one in candidates), *beside])
 
 
 async def test_the_entries_before_and_after_a_candidate_come_with_it(database: Database, search: SearchStore) -> None:
