@@ -89,14 +89,18 @@ class McpConnection:
     async def keep(self) -> None:
         """Connect, and again whenever the connection is lost, until it is ended. Must not be cancelled."""
         pause = _FIRST_PAUSE
-        with self._kept:
-            while True:
-                was_connected = await self._connection()
-                pause = _FIRST_PAUSE if was_connected else pause
-                self.settled.set()
-                _log.warning("mcp_server_lost", server=self.name, reason=self.state, retry_seconds=pause)
-                await self._sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+        try:
+            with self._kept:
+                while True:
+                    was_connected = await self._connection()
+                    pause = _FIRST_PAUSE if was_connected else pause
+                    self.settled.set()
+                    _log.warning("mcp_server_lost", server=self.name, reason=self.state, retry_seconds=pause)
+                    await self._sleep(pause)
+                    pause = min(2 * pause, _LONGEST_PAUSE)
+        finally:
+            self.state = "it is left alone until the next start"
+            self.settled.set()
 
     def end(self) -> None:
         """End the server; ``keep`` returns once it is gone, within seconds."""

@@ -75,7 +75,9 @@ class McpServers:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Keep up the connections, in the background, while the context is open."""
-        tasks = [asyncio.create_task(connection.keep()) for connection in self.connections]
+        tasks = [asyncio.create_task(connection.keep(), name=connection.name) for connection in self.connections]
+        for task in tasks:
+            task.add_done_callback(_tell_of_breakdown)
         try:
             yield
         finally:
@@ -102,6 +104,13 @@ class McpServers:
             schema=served.input_schema,
             run=run,
         )
+
+
+def _tell_of_breakdown(keeping: asyncio.Task[None]) -> None:
+    """A connection that nobody keeps although nobody ended it is a mistake of ours; the others go on."""
+    if not keeping.cancelled() and (error := keeping.exception()) is not None:
+        _log.error("mcp_connection_broke", server=keeping.get_name(), error=type(error).__name__)
+        _log.debug("mcp_connection_broke_because", server=keeping.get_name(), exc_info=error)
 
 
 def _as_data(server: str, said: str, most: int, count: Callable[[str], int]) -> str:

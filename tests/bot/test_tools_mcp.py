@@ -144,6 +144,29 @@ async def test_a_server_that_is_not_there_delays_nothing_and_is_tried_after_grow
     assert "FileNotFoundError" in str(logs)
 
 
+async def test_a_connection_that_breaks_down_by_a_mistake_is_told_of_and_keeps_no_other_from_working(
+    world: World,
+) -> None:
+    async def broken(_: float) -> None:
+        raise LookupError(SECRET)
+
+    configs = {"gone": by_stdio(command="/no/such/program"), "double": by_stdio()}
+    servers = mcp_servers(configs, WordTokenCounter(), sleep=broken)
+    with capture_logs() as logs:
+        async with servers.running(), asyncio.timeout(60):
+            for connection in servers.connections:
+                await connection.settled.wait()
+            assert "You said hello" in (await ask(world, servers, "double_echo", text="hello")).content
+    assert servers.connections[0].state == "it is left alone until the next start"
+    [told] = [line for line in logs if line["log_level"] == "error"]
+    assert told == {
+        "event": "mcp_connection_broke",
+        "server": "gone",
+        "error": "LookupError",
+        "log_level": "error",
+    }
+
+
 async def test_secrets_of_a_server_reach_it_and_nobody_else(world: World, capfd: pytest.CaptureFixture[str]) -> None:
     with capture_logs() as logs:
         async with reached({"double": by_stdio(env={"TOKEN": SECRET})}) as (servers, _):
