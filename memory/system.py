@@ -10,8 +10,6 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 
-import structlog
-
 from memory.database import Transaction, open_database
 from memory.errors import DatabaseUnavailable
 from memory.exchange import Place
@@ -35,8 +33,6 @@ from memory.processes.wanted import Wanted
 from memory.records import Reach, SearchHit
 from memory.services import Services
 from memory.tidying import tidy
-
-_log = structlog.get_logger(__name__)
 
 _SWEPT_AT_ONCE = 100
 

@@ -86,6 +86,26 @@ def test_every_place_in_the_house_that_is_named_is_there() -> None:
     assert [(name, place) for name, place in named if not list(ROOT.glob(place))] == []
 
 
+def own_names(module: ast.Module) -> set[str]:
+    """The names that a module gives to something for itself."""
+    made = [target for node in module.body if isinstance(node, ast.Assign) for target in node.targets]
+    made += [node.target for node in module.body if isinstance(node, ast.AnnAssign)]
+    defined = {
+        node.name for node in module.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }
+    names = defined | {target.id for target in made if isinstance(target, ast.Name)}
+    return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
+def test_no_module_names_something_for_itself_that_it_does_not_use() -> None:
+    unused = []
+    for path in MODULES:
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        used = {node.id for node in ast.walk(module) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        unused += [(path.name, name) for name in own_names(module) - used]
+    assert unused == []
+
+
 @pytest.mark.parametrize("place", MAGNETS)
 def test_the_modules_that_attract_code_stay_small(place: str) -> None:
     assert len((ROOT / place).read_text(encoding="utf-8").splitlines()) <= 250
