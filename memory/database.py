@@ -254,8 +254,16 @@ async def open_database(url: str) -> Database:
     event.listen(engine.sync_engine, "begin", _on_begin)
     database = Database(engine, direct, connector)
     try:
+        with _said_plainly():
+            await asyncio.to_thread(connector.write_ahead)
         async with database.transaction() as transaction:
             await transaction.connection.run_sync(migrate)
+    except OSError as error:
+        await database.close()
+        raise DatabaseUnavailable(
+            f"The folder of the database {address.database} cannot be read: {error.strerror}. "
+            "Choose another place with DATA_DIR or DATABASE_URL."
+        ) from error
     except DBAPIError as error:
         await database.close()
         raise unavailable(error) from error
@@ -317,7 +325,6 @@ def _on_connect(connection: Any, _record: Any) -> None:
     cursor = connection.cursor()
     for pragma in (
         f"busy_timeout = {_BUSY_TIMEOUT_MS}",
-        "journal_mode = WAL",
         "synchronous = NORMAL",
         "secure_delete = ON",
         "foreign_keys = ON",

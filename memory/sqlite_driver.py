@@ -10,11 +10,14 @@ is under way, or was cancelled, it is not known.
 from __future__ import annotations
 
 import asyncio
+import fcntl
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from threading import Thread
 from typing import Any
 from weakref import WeakSet
@@ -44,8 +47,29 @@ class Connector:
     """
 
     def __init__(self, path: str, **options: Any) -> None:
+        self._path = path
         self._open = partial(sqlite3.connect, path, **options)
         self._stopping: WeakSet[Thread] = WeakSet()
+
+    def write_ahead(self) -> None:
+        """Have the database keep a write-ahead log from now on, as one does that is a file.
+
+        SQLite refuses one of two processes that ask for this at once, instead of letting it wait: so its folder is
+        locked meanwhile.
+
+        Raises:
+            OSError: the folder cannot be read.
+            sqlite3.Error: the database cannot be opened or written.
+        """
+        if self._path == ":memory:":
+            return
+        folder = os.open(Path(self._path).parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)  # the operating system lets go of it, however the process ends
+            with closing(self._open()) as connection:
+                connection.execute("PRAGMA journal_mode = WAL")
+        finally:
+            os.close(folder)
 
     async def connect(self) -> Connection:
         """An open connection, for SQLAlchemy's ``async_creator``. Raises sqlite3.Error where it cannot be opened."""

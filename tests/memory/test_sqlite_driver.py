@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -91,3 +93,20 @@ async def test_a_write_cancelled_at_any_step_is_whole_or_not_there_and_holds_no_
         models = set((await connection.execute(select(token_calibration.c.model))).scalars())
     await database.close()
     assert {f"{model[:-1]}{part}" for model in models for part in "ab"} == models
+
+
+def test_however_many_want_a_write_ahead_log_of_a_new_database_at_once_all_get_it(tmp_path: Path) -> None:
+    together = threading.Barrier(3)
+
+    def open_all(_: int) -> list[object]:
+        modes = []
+        for number in range(80):
+            connector = Connector(str(tmp_path / f"{number}.db"))
+            together.wait(5)
+            connector.write_ahead()
+            with closing(connector.open()) as connection:
+                modes += connection.execute("PRAGMA journal_mode").fetchone()
+        return modes
+
+    with ThreadPoolExecutor(3) as threads:
+        assert list(threads.map(open_all, range(3))) == [["wal"] * 80] * 3
