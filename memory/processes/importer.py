@@ -33,7 +33,6 @@ _log = structlog.get_logger(__name__)
 
 _ROWS_AT_ONCE = 500
 _WHOLE = "blocks"  # a store that takes all rows at once: only the newest versions together are sure to be allowed
-_LEFT_OUT = ("inbox", "jobs", "reply_sources", "answer_posts", "closures", "usage", "links", "mirror")
 
 OnProgress = Callable[[int, int], None]
 """Called with the rows done so far and the rows in all."""
@@ -96,6 +95,7 @@ class Importer:
         self._database = database
         self._stores = stores
         self._recall = recall
+        self._taken = frozenset((recall.name, *(store.name for store in stores)))
         self._audit = audit
         self._ids = ids
         self._indexer = indexer
@@ -120,7 +120,7 @@ class Importer:
         export = await asyncio.to_thread(read_export, data, newest_id=self._ids.next())
         if person is not None and export.person != person:
             raise InvalidInput(f"This file is of {export.person}, not of {person}. Nothing was imported.")
-        rows = sum(_rows(kept) for kept in export.scopes.values())
+        rows = sum(len(some) for kept in export.scopes.values() for name, some in kept if name in self._taken)
         progress = _Progress(rows, on_progress)
         added: dict[str, dict[str, int]] = {}
         async with self._database.transaction() as tx:
@@ -136,7 +136,7 @@ class Importer:
             person=export.person,
             added=added,
             already_here=rows - rows_added,
-            left_out=sum(_rows(kept, left_out=True) for kept in export.scopes.values()),
+            left_out=sum(len(some) for kept in export.scopes.values() for name, some in kept) - rows,
         )
 
     async def _restore(self, scope: Scope, tx: Transaction, kept: KeptInScope, progress: _Progress) -> dict[str, int]:
@@ -147,7 +147,7 @@ class Importer:
         restore[self._recall.name] = partial(self._recall.restore, unkept_sessions=unkept)
         added = dict.fromkeys(restore, 0)
         for name, rows in kept:
-            if name in _LEFT_OUT:
+            if name not in self._taken:
                 continue
             at_once = max(1, len(rows)) if name == _WHOLE else _ROWS_AT_ONCE
             for start in range(0, len(rows), at_once):
@@ -167,7 +167,3 @@ class _Progress:
         self._done += rows
         if self._hear is not None:
             self._hear(self._done, self._total)
-
-
-def _rows(kept: KeptInScope, *, left_out: bool = False) -> int:
-    return sum(len(rows) for name, rows in kept if (name in _LEFT_OUT) is left_out)

@@ -16,7 +16,7 @@ from memory.errors import InvalidInput
 from memory.messages import Message, Part, Role, TextPart, ToolCall, ToolResult
 from memory.policy.audience import reach_of_person
 from memory.policy.export import file
-from memory.records import BLOCK_LABELS, HUMAN, Change, EvictionReason, NewMessage, Scope, Source
+from memory.records import BLOCK_LABELS, HUMAN, Change, EvictionReason, NewMessage, Scope, Source, TierCounts
 from tests.fakes import START
 from tests.memory.house_of_ann import ANN, House, house_in, live_in
 
@@ -137,6 +137,22 @@ async def test_work_in_flight_is_not_imported(house: House, other_house: House) 
     assert (rows["inbox"], rows["jobs"]) == ([], [])
 
 
+async def test_what_belongs_to_the_installation_that_wrote_the_file_is_left_out_of_every_kind(
+    house: House, other_house: House
+) -> None:
+    await live_in(house)
+    async with house.system.transaction() as tx:
+        await house.stores.tier_days.add(ANN, tx, counts=TierCounts(consolidations=1), at=START)
+        await house.stores.notes_read.put(ANN, tx, name="2026-03-02.md", digest="d", job="j", at=START)
+    exported = await house.export()
+    taken = {"recall", *(store.name for store in house.stores.imported)}
+    for kind in file.KeptInScope.model_fields.keys() - taken:
+        exported["scopes"]["dm"].setdefault(kind, [{}])
+    receipt = await other_house.import_(exported)
+    assert receipt.left_out == len(file.KeptInScope.model_fields.keys() - taken)
+    assert receipt.added["dm"]["recall"] > 0
+
+
 async def test_nobody_else_is_touched(house: House, other_house: House) -> None:
     ben = Scope(person="console:ben", audience="dm")
     await live_in(house)
@@ -229,6 +245,8 @@ async def test_core_memory_that_is_larger_than_allowed_here_is_refused(house: Ho
 async def test_every_store_of_people_is_imported_or_known_to_be_left_out(house: House) -> None:
     for store in house.stores.personal:
         assert store.name == "search" or store.name in file.KeptInScope.model_fields, store.name
+    takes_back = {store.name for store in house.stores.personal if hasattr(store, "restore")}
+    assert takes_back == {"recall", *(store.name for store in house.stores.imported)}
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
