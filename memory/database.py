@@ -258,12 +258,6 @@ async def open_database(url: str) -> Database:
             await asyncio.to_thread(connector.write_ahead)
         async with database.transaction() as transaction:
             await transaction.connection.run_sync(migrate)
-    except OSError as error:
-        await database.close()
-        raise DatabaseUnavailable(
-            f"The folder of the database {address.database} cannot be read: {error.strerror}. "
-            "Choose another place with DATA_DIR or DATABASE_URL."
-        ) from error
     except DBAPIError as error:
         await database.close()
         raise unavailable(error) from error

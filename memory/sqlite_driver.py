@@ -10,14 +10,12 @@ is under way, or was cancelled, it is not known.
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from threading import Thread
 from typing import Any
 from weakref import WeakSet
@@ -25,6 +23,8 @@ from weakref import WeakSet
 import aiosqlite
 
 _LONGEST_END = 1.0  # seconds; a statement may still wait for another process
+_LONGEST_WAIT = 30.0  # seconds; for other processes that open the database
+_PAUSE = 0.01  # seconds
 
 _Execute = Callable[[sqlite3.Cursor], object]
 
@@ -47,29 +47,28 @@ class Connector:
     """
 
     def __init__(self, path: str, **options: Any) -> None:
-        self._path = path
         self._open = partial(sqlite3.connect, path, **options)
         self._stopping: WeakSet[Thread] = WeakSet()
 
     def write_ahead(self) -> None:
-        """Have the database keep a write-ahead log from now on, as one does that is a file.
+        """Have the database keep a write-ahead log from now on, as one that is a file does. To be called in a thread.
 
-        SQLite refuses one of two processes that ask for this at once, instead of letting it wait: so its folder is
-        locked meanwhile.
+        Of two processes that ask for this at once SQLite refuses one, instead of letting it wait; that one asks again.
 
         Raises:
-            OSError: the folder cannot be read.
             sqlite3.Error: the database cannot be opened or written.
         """
-        if self._path == ":memory:":
-            return
-        folder = os.open(Path(self._path).parent, os.O_RDONLY)
-        try:
-            fcntl.flock(folder, fcntl.LOCK_EX)  # the operating system lets go of it, however the process ends
-            with closing(self._open()) as connection:
-                connection.execute("PRAGMA journal_mode = WAL")
-        finally:
-            os.close(folder)
+        until = time.monotonic() + _LONGEST_WAIT
+        while True:
+            try:
+                with closing(self._open()) as connection:
+                    connection.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                code = getattr(error, "sqlite_errorcode", 0)
+                if code & _PRIMARY_CODE != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+            time.sleep(_PAUSE)
 
     async def connect(self) -> Connection:
         """An open connection, for SQLAlchemy's ``async_creator``. Raises sqlite3.Error where it cannot be opened."""

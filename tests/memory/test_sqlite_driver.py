@@ -81,7 +81,7 @@ async def steps(number: int) -> None:
 async def test_a_write_cancelled_at_any_step_is_whole_or_not_there_and_holds_no_lock(tmp_path: Path) -> None:
     path = tmp_path / "keepsake.db"
     database = await open_database(f"sqlite:///{path}")
-    for number in range(80):
+    for number in range(40):
         task = asyncio.create_task(write(database, f"m{number}"))
         await steps(number)
         task.cancel()
@@ -100,13 +100,13 @@ def test_however_many_want_a_write_ahead_log_of_a_new_database_at_once_all_get_i
 
     def open_all(_: int) -> list[object]:
         modes = []
-        for number in range(80):
+        for number in range(40):
             connector = Connector(str(tmp_path / f"{number}.db"))
-            together.wait(5)
+            together.wait(20)
             connector.write_ahead()
             with closing(connector.open()) as connection:
                 modes += connection.execute("PRAGMA journal_mode").fetchone()
         return modes
 
     with ThreadPoolExecutor(3) as threads:
-        assert list(threads.map(open_all, range(3))) == [["wal"] * 80] * 3
+        assert list(threads.map(open_all, range(3))) == [["wal"] * 40] * 3
