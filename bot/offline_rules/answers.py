@@ -34,6 +34,9 @@ _TALK = re.compile(
 )
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning)\b", re.I)
 _WHEN = re.compile(r"\b(?:when|what (?:day|date|time)|how long)\b", re.I)
+_FACT = re.compile(
+    r"User(?:'s| (?P<verb>is|has|lives|works|likes|loves|hates|prefers|drinks|never|can't))(?P<rest> [^:]+)"
+)
 _NAME = re.compile(r"\b(?:called|named?|names)\b", re.I)
 _TODAY = re.compile(
     r"what(?:'s| is) (?:the date|today's date)\b.*|what (?:day|date) is (?:it|today)\b.*|what(?:'s| is) today\W*",
@@ -198,6 +201,9 @@ def _quoted(piece: Evidence) -> str:
         case Origin.SAID:
             return f'You told me {on_day}: "{text}"'
         case Origin.ARCHIVE:
+            if fact := _FACT.fullmatch(piece.text):
+                subject = fact["verb"].capitalize() if fact["verb"] else "Their"
+                return f"I noted {on_day}: {told(subject + fact['rest'])}"
             return f'I noted {on_day}: "{text}"'
         case Origin.SUMMARY:
             return f'My summary says: "{text}"'

@@ -73,6 +73,19 @@ async def test_what_left_the_window_is_searched_and_quoted_with_its_date(questio
     assert await chat.say(question) == f'You told me on 8 May 2023: "{said}"'
 
 
+@pytest.mark.parametrize(
+    ("fact", "told"),
+    [
+        ("User's boat is called Wanda.", "Your boat is called Wanda."),
+        ("User has a boat in Oslo.", "You have a boat in Oslo."),
+        ("User sails a boat.", '"User sails a boat."'),
+    ],
+)
+async def test_a_fact_is_told_to_the_person_it_is_about(fact: str, told: str) -> None:
+    chat = Chat(archive=[fact])
+    assert (await chat.say("What did I say about my boat?")).endswith(f": {told}")
+
+
 async def test_being_called_by_its_name_changes_nothing() -> None:
     chat = Chat(core=["Their brother Tom lives in Bonn."])
     assert await chat.say("Hi Keepsake, where does my brother live?") == "Your brother Tom lives in Bonn."
