@@ -22,7 +22,11 @@ CHANNELS_KNOWN = timedelta(days=365)
 
 
 async def tidy(services: Services, privacy: Privacy) -> None:
-    """Let go of finished jobs and reminders, silent threads, old journal lines, faded documents, long closed scopes."""
+    """Index anew what an earlier version wrote meanwhile, and let go of what is over.
+
+    That is: finished jobs and reminders, silent threads and channels, old counts of use, old journal lines, faded
+    documents and scopes that have long been closed.
+    """
     stores, now = services.stores, services.clock.now()
     await stores.search.index_older()
     await stores.jobs.prune(now - _FINISHED_JOBS_KEPT)

@@ -33,7 +33,7 @@ def open_window(ground: Ground, *, journaling: Journaling, mirrored: bool) -> Wi
     """
     return Window(
         **_model_work(ground),
-        **_log(ground),
+        **_what_was_said(ground),
         journaling=journaling,
         working=ground.stores.working,
         in_force=ground.in_force,
@@ -64,10 +64,12 @@ def open_jobs(ground: Ground, *, window: Window, journaling: Journaling, mirrori
         counter=ground.counter,
         parameters=parameters,
     )
-    summarizer = Summarizer(**_model_work(ground), **_log(ground), summaries=stores.summaries, parameters=parameters)
+    summarizer = Summarizer(
+        **_model_work(ground), **_what_was_said(ground), summaries=stores.summaries, parameters=parameters
+    )
     episode_writer = EpisodeWriter(
         **_model_work(ground),
-        **_log(ground),
+        **_what_was_said(ground),
         parameters=parameters,
         facts=stores.facts,
         episodes=stores.episodes,
@@ -102,6 +104,6 @@ def _model_work(ground: Ground) -> dict[str, Any]:
     }
 
 
-def _log(ground: Ground) -> dict[str, Any]:
+def _what_was_said(ground: Ground) -> dict[str, Any]:
     """What all need that read what was said."""
     return {"recall": ground.stores.recall, "sessions": ground.stores.sessions}
