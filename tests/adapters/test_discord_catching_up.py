@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import cast
@@ -317,6 +317,26 @@ async def test_what_was_missed_long_ago_is_left(
     async with bot(tmp_path, discord, clock, reach=reach) as (_, adapter):
         await adapter.catch_up()
     assert len(discord.sent) == answers
+
+
+async def test_two_processes_that_begin_at_once_answer_what_was_missed_once(
+    tmp_path: Path, discord: DiscordDouble, clock: Clock
+) -> None:
+    ann, garden, hello = discord.add_user("ann"), discord.add_guild("Garden"), discord.bot.mention
+    general = discord.add_channel(garden, "general")
+    async with bot(tmp_path, discord, clock):
+        await discord.post(general, ann, f"{hello} Hello.")
+        await discord.until_sent(1)
+    for number in range(5):
+        await discord.post(general, ann, f"{hello} Are you there? {number}")
+    async with AsyncExitStack() as both:
+        started = [await both.enter_async_context(bot(tmp_path, discord, clock)) for _ in range(2)]
+        for _, adapter in started:
+            await adapter.catch_up()
+        await discord.until_sent(6)
+        for world, _ in started:
+            await world.handler.idle()
+    assert late(discord) == [False, *[True] * 5]
 
 
 async def test_of_more_than_is_asked_for_the_latest_is_answered(
