@@ -113,7 +113,9 @@ def parameters(found: MemoryParameters, changed: Collection[str] = ()) -> str:
 
 
 def _as_set(name: str, value: object) -> tuple[str, object]:
-    """A number as its setting says it: a span in its unit, which the setting's name ends with."""
+    """A number as its setting says it, briefly: a span in its unit, which the setting's name ends with."""
+    if isinstance(value, float):
+        return name, f"{value:.3g}"
     if not isinstance(value, timedelta):
         return name, value
     setting, unit = _SPANS[name]

@@ -81,6 +81,7 @@ async def test_a_change_that_fits_no_longer_is_left_out_at_the_start(tmp_path: P
         await desk.call("memory settings journal_expiry_days 90", by=OPERATOR)
         shown = (await desk.call("memory settings", by=OPERATOR)).text
         assert "- session_idle_minutes: 30" in shown.splitlines()
+        assert "- retrieved_share: 0.333" in shown.splitlines()
         assert "- journal_expiry_days: 90 (changed)" in shown.splitlines()
         await take_up(load_settings({"max_conversation_history": 12}, env_file=None), world.system)
         assert world.system.parameters.history_target == 6
