@@ -17,6 +17,7 @@ from functools import partial
 import structlog
 
 _LONGEST_END = 60.0  # seconds; hosts wait for 10 to 30
+_APART = 1.0  # seconds; what starts a program may pass on to it what the terminal has sent it already
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 _BY_SIGNAL = 128  # shells add the signal's number to it
 
@@ -25,22 +26,28 @@ _log = structlog.get_logger(__name__)
 
 @asynccontextmanager
 async def stop_signals(
-    *, longest_end: float = _LONGEST_END, end: Callable[[int], object] = os._exit
+    *, longest_end: float = _LONGEST_END, apart: float = _APART, end: Callable[[int], object] = os._exit
 ) -> AsyncIterator[asyncio.Event]:
     """Catch the signals while the context is open; the event is set by the first one.
 
     Args:
         longest_end: seconds that everything may take from then on, also what comes after the context.
+        apart: seconds within which a second signal is the first one, sent twice.
         end: ends the process at once with an exit code.
     """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    second_from = 0.0
 
     def told(number: signal.Signals) -> None:
+        nonlocal second_from
         if stop.is_set():
-            _log.warning("stopped_at_once")
-            end(_BY_SIGNAL + number)
+            if loop.time() >= second_from:
+                _log.warning("stopped_at_once")
+                end(_BY_SIGNAL + number)
+            return
         stop.set()
+        second_from = loop.time() + apart
         last = threading.Timer(longest_end, not_over)
         last.daemon = True
         last.start()

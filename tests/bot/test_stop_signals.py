@@ -23,13 +23,23 @@ async def test_the_first_signal_asks_and_a_second_ends_the_process_at_once(numbe
         ends.append(code)
         ended.set()
 
-    async with stop_signals(longest_end=A_DAY, end=end) as stop:
+    async with stop_signals(longest_end=A_DAY, apart=0, end=end) as stop:
         signal.raise_signal(number)
         await asyncio.wait_for(stop.wait(), 10)
         assert ends == []
         signal.raise_signal(number)
         await asyncio.wait_for(ended.wait(), 10)
     assert ends == [128 + number]
+
+
+async def test_a_signal_that_is_sent_twice_at_once_is_one() -> None:
+    ends: list[int] = []
+    async with stop_signals(longest_end=A_DAY, apart=A_DAY, end=ends.append) as stop:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+            signal.raise_signal(number)
+            await asyncio.wait_for(stop.wait(), 10)
+            await asyncio.sleep(0)
+    assert ends == []
 
 
 async def test_a_process_that_does_not_come_to_its_end_is_ended() -> None:
