@@ -14,6 +14,7 @@ from bot.offline_rules.dates import first_date, names_a_date, spoken, with_weekd
 from bot.offline_rules.experience import days_asked_about, told_how, told_of_a_time
 from bot.offline_rules.question_rules import known_question
 from bot.offline_rules.reading import Evidence, Origin, Turn
+from bot.offline_rules.statement_words import AGE
 from bot.offline_rules.statements import facts_in
 from bot.offline_rules.wording import PETS, RELATIONS, names_in, sentences, terms, told, words
 from memory.policy.time_expressions import names_only_a_time
@@ -34,6 +35,8 @@ _TALK = re.compile(
 )
 _ABOUT = re.compile(r"\b(?:about|regarding|concerning)\b", re.I)
 _WHEN = re.compile(r"\b(?:when|what (?:day|date|time)|how long)\b", re.I)
+_HOW_OLD = re.compile(r"\bhow old\b|\bwhat age\b", re.I)
+_AN_AGE = re.compile(rf"\b(?:{AGE}|\d+)\b", re.I)
 _FACT = re.compile(
     r"User(?:'s| (?P<verb>is|has|lives|works|likes|loves|hates|prefers|drinks|never|can't))(?P<rest> [^:]+)"
 )
@@ -159,6 +162,8 @@ def _by_words(question: str, pieces: Sequence[Evidence]) -> str | None:
     wanted = terms(question)
     if not wanted:
         return None
+    if _HOW_OLD.search(question):
+        pieces = [piece for piece in pieces if _AN_AGE.search(piece.text)]
     needed = wanted & (_KIN | names_in(question))
     scored = [((_overlap(wanted, needed, piece.text), _says_so(question, piece.text)), piece) for piece in pieces]
     answering = [(score, piece) for score, piece in scored if score[0] >= _ENOUGH]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bot.offline_rules.statement_words import ORIGIN
 from bot.offline_rules.wording import PETS, RELATIONS
 
 
@@ -67,7 +68,7 @@ QUESTIONS = (
     ),
     QuestionRule(
         patterns=(r"where (?:am|do) i (?:come )?from\b", rf"{_WHAT_IS} my nationality"),
-        lines=r"Is from |Is \w+\.$",
+        lines=rf"Is from |Is (?:half )?{ORIGIN}\.$",
         search="I am from",
     ),
     QuestionRule(

@@ -58,6 +58,7 @@ async def test_a_name_of_two_is_nobodys() -> None:
     ("question", "answer"),
     [
         ("How old is Ella?", "Your daughter Ella is seven."),
+        ("How old is Biscuit?", "I don't know that. What I know: You have a cat named Biscuit."),
         ("Who do I live with?", "You live in Bonn with your aunt."),
         ("Who am I married to?", "Your husband is called Tom."),
         ("does Tom like fish", "I don't know that. What I know: Your husband is called Tom."),

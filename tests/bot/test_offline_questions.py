@@ -46,6 +46,11 @@ async def test_a_question_is_answered_from_core_memory(question: str, answer: st
     assert chat.calls == []
 
 
+async def test_where_somebody_is_from_is_told_without_what_else_they_are() -> None:
+    chat = Chat(core=["Is from Spain.", "Is vegetarian.", "Is half Irish."])
+    assert await chat.say("Where am I from?") == "You are from Spain. You are half Irish."
+
+
 async def test_without_tools_a_fact_is_found_in_the_conversation() -> None:
     chat = Chat(tools=())
     await chat.say("My name is Ann.")
