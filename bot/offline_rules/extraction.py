@@ -14,6 +14,7 @@ from typing import Any
 
 from bot.offline_rules.dates import first_date, made_absolute, names_a_date
 from bot.offline_rules.foreign_statements import foreign_facts, forgotten_in
+from bot.offline_rules.known_names import with_kinds
 from bot.offline_rules.statements import Fact, facts_in, is_question, own_words
 from bot.offline_rules.substance import is_substantial, plain_clause
 from bot.offline_rules.triples import StatedFact, stated
@@ -22,6 +23,8 @@ from bot.offline_rules.wording import noted, sentences
 from memory.records import WANTS_FORGOTTEN
 
 _MESSAGE = re.compile(r"<user_message>\n(.*)\n</user_message>", re.S)
+_REPLY = re.compile(r"<assistant_reply>\n(.*)\n</assistant_reply>", re.S)
+_YOURS = re.compile(r"\bYour ([^.]+\.)")
 _NOW = re.compile(r"<now>(\d{4}-\d\d-\d\d)")
 _PLAN = re.compile(
     r"\b(?:appointment|meeting|exam|interview|flight|deadline|trip|plans|operation|surgery|is (?:on|at))\b"
@@ -43,9 +46,15 @@ def extracted(material: str, _agent_name: str) -> str:
     message = _MESSAGE.search(material)
     now = _NOW.search(material)
     today = date.fromisoformat(now[1]) if now else None
-    words = message[1].replace("&lt;", "<") if message else ""
+    reply = _REPLY.search(material)
+    words = with_kinds(message[1].replace("&lt;", "<"), _noted(reply[1] if reply else "")) if message else ""
     candidates = {candidate["text"]: candidate for candidate in _candidates(words, today)}
     return json.dumps({"candidates": list(candidates.values())}, ensure_ascii=False)
+
+
+def _noted(reply: str) -> list[str]:
+    """What a reply says of the person's people, as lines of core memory: whom their names stand for."""
+    return [f"Their {line}" for line in _YOURS.findall(reply)]
 
 
 def _candidates(words: str, today: date | None) -> Iterator[dict[str, Any]]:

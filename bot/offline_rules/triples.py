@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from bot.offline_rules.statement_words import AGE
 from bot.offline_rules.wording import PETS, PROFESSIONS, RELATIONS, STATIVE, third
 
 
@@ -166,6 +167,7 @@ _ROWS = (
         category="plans",
         importance=0.7,
     ),
+    _Row(pattern=f"Is (?P<o>{AGE})(?: years old)?", predicate="age", importance=0.7),
     _Row(pattern="Is (?P<o>.+)", predicate="is"),
     _Row(pattern="Has (?P<o>.+)", predicate="has"),
     _Row(pattern="(?P<v>Can't|Doesn't) (?P<verb>\\w+) (?P<o>.+)", predicate="{v} {verb}", importance=0.7),
