@@ -89,7 +89,8 @@ class KeepsakeSystem:
         async def wait() -> _Result:
             return await work
 
-        return self._runner.run(wait())
+        # Not by the runner's own ``run``, which sets up the handling of Ctrl-C each time.
+        return self._runner.get_loop().run_until_complete(wait())
 
     async def _append(self, person: str, items: Sequence[tuple[str, str]]) -> None:
         now = SystemClock().now()
